@@ -27,7 +27,7 @@ pub struct Broker {
 /// A publisher of ours, and listeners that hear it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publish {
-    /// Where to: `opc.udp://HOST:PORT`; port 0 is a free one. Or `mqtt://HOST:PORT/PREFIX`.
+    /// Where to: `opc.udp://HOST:PORT`; port 0 is a free one. Or `opc.eth://MAC`, or `mqtt://HOST:PORT/PREFIX`.
     pub to: String,
     /// How the broker is spoken to, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,9 +35,12 @@ pub struct Publish {
     /// `uadp`, `json`, `json-verbose`, `json-reversible`.
     #[serde(default = "uadp")]
     pub mapping: String,
-    /// The address of the interface that a group is reached by.
+    /// The interface that a group is reached by, or that frames are sent by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
+    /// The interface of the listeners, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen_interface: Option<String>,
     /// How many routers multicast datagrams may pass.
     pub ttl: u32,
     /// Who publishes.
@@ -76,7 +79,7 @@ pub struct Publish {
 /// Listeners to a publisher that is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listen {
-    /// Where datagrams come to: `opc.udp://ADDRESS:PORT`. Or `mqtt://HOST:PORT/FILTER`.
+    /// Where datagrams come to: `opc.udp://ADDRESS:PORT`. Or `opc.eth://MAC`, `opc.eth://INTERFACE`, or `mqtt://HOST:PORT/FILTER`.
     pub from: String,
     /// How the broker is spoken to, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +136,8 @@ impl Publish {
             return Err(PlanError::new("writers", all, want));
         }
         if self.mapping != "uadp" && self.broker.is_none() {
-            let want = "uadp: messages over UDP are; JSON goes to brokers, to = \"mqtt://HOST\"";
+            let want =
+                "uadp: messages without a broker are; JSON goes to brokers, to = \"mqtt://HOST\"";
             return Err(PlanError::new("mapping", &self.mapping, want));
         }
         if self.mapping != "uadp" && self.security != "none" {

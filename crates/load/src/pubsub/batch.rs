@@ -48,15 +48,19 @@ pub struct Batch {
     slots: Vec<Vec<u8>>,
     /// How many of them wait.
     filled: usize,
+    /// What stands before each of them on its way.
+    header: Vec<u8>,
     many: Many,
 }
 
 impl Batch {
-    pub fn new(socket: UdpSocket) -> Self {
+    /// What is sent has this before it: nothing if it is datagrams, else the header of frames.
+    pub fn new(socket: UdpSocket, header: Vec<u8>) -> Self {
         Self {
             socket,
             slots: vec![Vec::new(); MOST],
             filled: 0,
+            header,
             many: Many::new(),
         }
     }
@@ -82,7 +86,7 @@ impl Batch {
         self.filled = 0;
         let mut at = 0;
         while let Some(rest) = all.get(at..).filter(|rest| !rest.is_empty()) {
-            let taken = match self.many.send(&self.socket, rest) {
+            let taken = match self.many.send(&self.socket, &self.header, rest) {
                 Ok(taken) => taken.clamp(1, rest.len()),
                 // Nobody listens there; the error is of an earlier datagram, and this one was not sent.
                 Err(error) if is_refused(&error) => {
@@ -106,7 +110,18 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock
-    )
+    ) || is_dropped(error)
+}
+
+/// Whether the queue of the interface was full.
+#[cfg(target_os = "linux")]
+fn is_dropped(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(nix::libc::ENOBUFS)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_dropped(_: &io::Error) -> bool {
+    false
 }
 
 /// `sendmmsg`, where there is such a call.
@@ -121,16 +136,20 @@ impl Many {
     }
 
     /// Sends some of these, at least one; how many.
-    fn send(&mut self, socket: &UdpSocket, all: &[Vec<u8>]) -> io::Result<usize> {
+    fn send(&mut self, socket: &UdpSocket, header: &[u8], all: &[Vec<u8>]) -> io::Result<usize> {
         use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmmsg};
         use std::os::fd::AsRawFd;
-        if let [only] = all {
+        if let ([only], []) = (all, header) {
             return socket.send(only).map(|_| 1);
         }
-        let slice = |n: usize| [io::IoSlice::new(all.get(n).map_or(&[], Vec::as_slice))];
-        let slices: [[io::IoSlice<'_>; 1]; MOST] = std::array::from_fn(slice);
+        let bytes = |n: usize| all.get(n).map_or(&[][..], Vec::as_slice);
+        let parts: [[io::IoSlice<'_>; 2]; MOST] =
+            std::array::from_fn(|n| [io::IoSlice::new(header), io::IoSlice::new(bytes(n))]);
+        let skipped = usize::from(header.is_empty());
+        let slices: [&[io::IoSlice<'_>]; MOST] =
+            std::array::from_fn(|n| parts.get(n).and_then(|it| it.get(skipped..)).unwrap_or(&[]));
         let slices = slices.iter().take(all.len());
-        // The socket is connected.
+        // The socket is connected, or the header says where to.
         let to: [Option<SockaddrStorage>; MOST] = [None; MOST];
         let none: [ControlMessage<'_>; 0] = [];
         let flags = MsgFlags::empty();
@@ -150,7 +169,7 @@ impl Many {
         Self
     }
 
-    fn send(&mut self, socket: &UdpSocket, all: &[Vec<u8>]) -> io::Result<usize> {
+    fn send(&mut self, socket: &UdpSocket, _: &[u8], all: &[Vec<u8>]) -> io::Result<usize> {
         match all.first() {
             Some(first) => socket.send(first).map(|_| 1),
             None => Ok(0),
@@ -174,7 +193,7 @@ mod tests {
         let to = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(to.local_addr().unwrap()).unwrap();
-        let mut batch = Batch::new(socket);
+        let mut batch = Batch::new(socket, Vec::new());
         let mut sent = Sent::default();
         for n in 0..70 {
             sent.add(fill(&mut batch, n));
@@ -199,7 +218,7 @@ mod tests {
         drop(gone);
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(at).unwrap();
-        let mut batch = Batch::new(socket);
+        let mut batch = Batch::new(socket, Vec::new());
         let mut sent = Sent::default();
         for n in 0..96 {
             sent.add(fill(&mut batch, n));

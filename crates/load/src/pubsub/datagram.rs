@@ -1,6 +1,5 @@
-//! Sockets for datagrams: one to send to a host or group, one to receive, with what the kernel says of each.
+//! Sockets for datagrams: one to send to a host or group, one to receive.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -8,9 +7,10 @@ use std::time::Duration;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Address;
+use super::arrivals::{Arrivals, Link};
 
 /// How long a receiver waits before it looks at the time again.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A socket that sends to one address.
 pub fn sender(to: Address, interface: Option<IpAddr>, ttl: u32) -> io::Result<UdpSocket> {
@@ -60,57 +60,7 @@ pub fn received(from: Address, interface: Option<IpAddr>, buffer: usize) -> io::
     }
     socket.set_read_timeout(Some(PATIENCE))?;
     let buffer = socket.recv_buffer_size()?;
-    Receiver::new(socket.into(), buffer)
-}
-
-/// A datagram that came.
-#[derive(Debug, Clone, Copy)]
-pub struct Came {
-    /// Its bytes.
-    pub len: usize,
-    /// When the kernel had it, in nanoseconds since 1970, if it says so.
-    pub stamp: Option<u64>,
-    /// Who sent it.
-    pub source: Option<Source>,
-    /// From which port, if it has one.
-    pub port: u16,
-}
-
-impl Came {
-    /// Where it was sent from.
-    pub fn from(&self) -> Option<SocketAddr> {
-        match self.source {
-            Some(Source::Ip(ip)) => Some(SocketAddr::new(ip, self.port)),
-            _ => None,
-        }
-    }
-}
-
-/// Where a datagram or frame was sent from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// A host.
-    Ip(IpAddr),
-    /// An interface, by Ethernet without IP.
-    Mac([u8; 6]),
-}
-
-impl Source {
-    /// Whether it is the host that received it.
-    pub fn is_this_host(self) -> bool {
-        matches!(self, Self::Ip(it) if it.is_loopback())
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ip(it) => it.fmt(f),
-            Self::Mac([a, b, c, d, e, g]) => {
-                write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
-            }
-        }
-    }
+    Receiver::new(socket.into(), buffer, Link::Datagrams)
 }
 
 /// A socket that receives.
@@ -119,13 +69,24 @@ pub struct Receiver {
     socket: UdpSocket,
     /// The room that the kernel gives it.
     pub buffer: usize,
-    /// Datagrams that the kernel dropped because that was full, if it says so.
-    pub drops: Option<u32>,
-    #[cfg(target_os = "linux")]
-    control: Vec<u8>,
+    link: Link,
 }
 
 impl Receiver {
+    /// A socket that is open, whatever comes by it.
+    pub fn new(socket: UdpSocket, buffer: usize, link: Link) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        {
+            use nix::sys::socket::{setsockopt, sockopt};
+            setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
+        }
+        Ok(Self {
+            socket,
+            buffer,
+            link,
+        })
+    }
+
     /// The same socket, to send from it.
     pub fn same(&self) -> io::Result<UdpSocket> {
         self.socket.try_clone()
@@ -135,86 +96,113 @@ impl Receiver {
     pub fn port(&self) -> io::Result<u16> {
         Ok(self.socket.local_addr()?.port())
     }
+
+    /// Waits a while for datagrams, and takes those that wait.
+    pub fn receive(&self, into: &mut Arrivals) -> io::Result<()> {
+        into.fill(&self.socket, &self.link)
+    }
+
+    /// Datagrams that the kernel dropped because there was no more room, until now; none if it does not say so.
+    pub fn drops(&self) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        return dropped::of(&self.socket);
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
 }
 
+/// The counter that the kernel puts beside datagrams with `SO_RXQ_OVFL`. Asked for itself it says what was dropped after the
+/// last datagram, too.
 #[cfg(target_os = "linux")]
-impl Receiver {
-    fn new(socket: UdpSocket, buffer: usize) -> io::Result<Self> {
-        use nix::sys::socket::{setsockopt, sockopt};
-        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        let told = setsockopt(&socket, sockopt::RxqOvfl, &1).is_ok();
-        Ok(Self {
-            socket,
-            buffer,
-            drops: told.then_some(0),
-            control: nix::cmsg_space!(nix::libc::timespec, u32),
-        })
-    }
+mod dropped {
+    use nix::libc;
+    use nix::sys::socket::getsockopt;
+    use nix::{getsockopt_impl, sockopt_impl};
 
-    /// Waits a while for a datagram.
-    pub fn receive(&mut self, into: &mut [u8]) -> io::Result<Option<Came>> {
-        use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
-        use std::os::fd::AsRawFd;
-        let fd = self.socket.as_raw_fd();
-        let mut slices = [io::IoSliceMut::new(into)];
-        let flags = MsgFlags::empty();
-        let control = Some(self.control.as_mut_slice());
-        let message = match recvmsg::<SockaddrStorage>(fd, &mut slices, control, flags) {
-            Ok(message) => message,
-            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EINTR) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let mut stamp = None;
-        for it in message.cmsgs().into_iter().flatten() {
-            match it {
-                ControlMessageOwned::ScmTimestampns(at) => {
-                    stamp = u64::try_from(at.tv_sec())
-                        .ok()
-                        .zip(u64::try_from(at.tv_nsec()).ok())
-                        .map(|(seconds, nanos)| seconds * 1_000_000_000 + nanos);
-                }
-                ControlMessageOwned::RxqOvfl(drops) => self.drops = Some(drops),
-                _ => {}
-            }
-        }
-        let source = message.address.and_then(|it| {
-            let four = it.as_sockaddr_in();
-            let four = four.map(|it| (IpAddr::V4(it.ip()), it.port()));
-            let six = it.as_sockaddr_in6();
-            four.or_else(|| six.map(|it| (IpAddr::V6(it.ip()), it.port())))
-        });
-        Ok(Some(Came {
-            len: message.bytes,
-            stamp,
-            source: source.map(|(ip, _)| Source::Ip(ip)),
-            port: source.map_or(0, |(_, port)| port),
-        }))
+    sockopt_impl!(
+        /// What a socket's memory is used for; the last of it is what was dropped for want of it.
+        Memory,
+        GetOnly,
+        libc::SOL_SOCKET,
+        libc::SO_MEMINFO,
+        [u32; 9]
+    );
+
+    pub fn of(socket: &impl std::os::fd::AsFd) -> Option<u64> {
+        let [.., drops] = getsockopt(socket, Memory).ok()?;
+        Some(drops.into())
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-impl Receiver {
-    fn new(socket: UdpSocket, buffer: usize) -> io::Result<Self> {
-        Ok(Self {
-            socket,
-            buffer,
-            drops: None,
-        })
+#[cfg(test)]
+mod tests {
+    use super::super::arrivals::MOST;
+    use super::*;
+
+    fn pair(buffer: usize) -> (Receiver, UdpSocket) {
+        let at = Address("127.0.0.1:0".parse().unwrap());
+        let receiver = received(at, None, buffer).unwrap();
+        let to = Address(([127, 0, 0, 1], receiver.port().unwrap()).into());
+        (receiver, sender(to, None, 1).unwrap())
     }
 
-    /// Waits a while for a datagram.
-    pub fn receive(&mut self, into: &mut [u8]) -> io::Result<Option<Came>> {
-        match self.socket.recv_from(into) {
-            Ok((len, source)) => Ok(Some(Came {
-                len,
-                stamp: None,
-                source: Some(Source::Ip(source.ip())),
-                port: source.port(),
-            })),
-            Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(None),
-                _ => Err(error),
-            },
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_waits_is_taken_together_in_order_each_with_its_stamp_and_sender() {
+        let (receiver, socket) = pair(1 << 18);
+        let from = socket.local_addr().unwrap();
+        let mut arrivals = Arrivals::new();
+        // Each place is used several times, and longer ones follow shorter ones.
+        for round in 0..3u8 {
+            for n in 0..70u8 {
+                let datagram = vec![n; usize::from(n) * (1 + usize::from(round) * 7) + 1];
+                assert_eq!(socket.send(&datagram).unwrap(), datagram.len());
+            }
+            let (mut takes, mut next, mut last) = (Vec::new(), 0u8, 0);
+            while next < 70 {
+                receiver.receive(&mut arrivals).unwrap();
+                let mut count = 0;
+                for (came, bytes) in arrivals.each() {
+                    let len = usize::from(next) * (1 + usize::from(round) * 7) + 1;
+                    assert_eq!((came.len, bytes.len()), (len, len));
+                    assert!(bytes.iter().all(|it| *it == next));
+                    assert_eq!(came.from(), Some(from));
+                    let stamp = came.stamp.unwrap();
+                    assert!(stamp >= last, "{stamp} before {last}");
+                    last = stamp;
+                    next += 1;
+                    count += 1;
+                }
+                takes.push(count);
+            }
+            // All of them waited when the first were taken.
+            assert_eq!(takes, [MOST, MOST, 70 - 2 * MOST]);
+        }
+        receiver.receive(&mut arrivals).unwrap();
+        assert!(arrivals.is_empty());
+        assert_eq!(receiver.drops(), Some(0));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_the_kernel_dropped_is_all_that_was_sent_and_not_taken_to_the_last() {
+        let (receiver, socket) = pair(1 << 14);
+        let mut arrivals = Arrivals::new();
+        let (mut sent, mut taken) = (0, 0);
+        for _ in 0..2 {
+            for _ in 0..1000 {
+                socket.send(&[7; 100]).unwrap();
+                sent += 1;
+            }
+            loop {
+                receiver.receive(&mut arrivals).unwrap();
+                if arrivals.is_empty() {
+                    break;
+                }
+                taken += arrivals.each().count() as u64;
+            }
+            assert!(taken < sent, "nothing was dropped");
+            assert_eq!(receiver.drops(), Some(sent - taken));
         }
     }
 }

@@ -10,7 +10,8 @@ use pubsub::sequence::Tracker;
 use pubsub::view::{self, Encoding, Frame, SetView};
 use pubsub::{DecodeError, PublisherId, View};
 
-use super::datagram::{Came, Source};
+use super::arrivals::{Came, Source};
+use super::ethernet_url::Vlan;
 use super::heard::{DataSet, Delay, Stream, Writer};
 use super::learned::{Learned, Set};
 use super::spread::Times;
@@ -31,6 +32,7 @@ pub(super) struct Said {
 #[derive(Debug)]
 pub(super) struct Followed {
     source: Option<Source>,
+    vlan: Option<Vlan>,
     pub topic: Option<String>,
     mapping: &'static str,
     security: &'static str,
@@ -69,6 +71,7 @@ impl Followed {
     pub fn of(mapping: &'static str) -> Self {
         Self {
             source: None,
+            vlan: None,
             topic: None,
             mapping,
             security: "none",
@@ -93,6 +96,7 @@ impl Followed {
         known: &Known<'_>,
     ) -> Result<Said, DecodeError> {
         self.source = came.source;
+        self.vlan = came.vlan;
         self.security = match view.header.security {
             Some(it) if it.encrypted => "sign-and-encrypt",
             Some(it) if it.signed => "sign",
@@ -122,8 +126,7 @@ impl Followed {
             let place = u16::try_from(place).unwrap_or(u16::MAX);
             said.values += self.note(&set, place, known.given, described)?;
         }
-        let same_clock = came.source.is_some_and(Source::is_this_host);
-        said.delay = self.sent(time, at.filter(|_| same_clock));
+        said.delay = self.sent(time, at.filter(|_| came.here));
         Ok(said)
     }
 
@@ -306,6 +309,8 @@ impl Followed {
             mapping: self.mapping.to_owned(),
             status: None,
             source: self.source.map(|it| it.to_string()),
+            vlan: self.vlan.map(|it| it.id),
+            priority: self.vlan.and_then(|it| it.priority),
             security: self.security.to_owned(),
             datagrams: self.datagrams,
             bytes: self.bytes,

@@ -20,8 +20,7 @@ pub struct Heard {
     pub bytes: u64,
     /// Values that were visited; those of RawData are not told apart without metadata.
     pub values: u64,
-    /// Datagrams that the kernel dropped because the listener's buffer was full, if it says so. It says so
-    /// with the next datagram only.
+    /// Datagrams that the kernel dropped because the listener's buffer was full, if it says so.
     pub socket_drops: Option<u64>,
     /// The room that the kernel gave.
     pub buffer_bytes: u64,
@@ -83,8 +82,11 @@ pub struct Captured {
     pub packets: u64,
     /// Packets to somewhere else, or of other protocols.
     pub others: u64,
-    /// Parts of datagrams that IP had cut up: they are not put together.
+    /// Parts of datagrams that IP had cut up, of which the capture has not all.
     pub fragments: u64,
+    /// Datagrams that IP had cut up, put together again.
+    #[serde(default)]
+    pub reassembled: u64,
     /// Datagrams of which the capture has the beginning only.
     pub cut: u64,
     /// Packets of links that are not known, by the number of their type.
@@ -125,6 +127,12 @@ pub struct Stream {
     pub status: Option<String>,
     /// From where.
     pub source: Option<String>,
+    /// The VLAN of its frames, if they were in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
+    /// Their priority there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
     /// `none`, `sign`, `sign-and-encrypt`.
     pub security: String,
     /// Datagrams.

@@ -1,26 +1,26 @@
 //! A listener: what comes until the time is over.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
+use super::arrivals::Arrivals;
 use super::datagram::{Receiver, received};
 use super::key_times::KeyFeed;
 use super::prober::Prober;
 use super::received::{Ending, Received};
-use super::{Address, Heard, PubSubConnection};
+use super::{Address, Heard, Interface, Place, PubSubConnection, ethernet};
 
 /// What to listen to.
 #[derive(Debug)]
 pub struct Listen {
     /// Where datagrams come to.
-    pub from: Address,
-    /// The address of the interface that a group is joined on.
-    pub interface: Option<IpAddr>,
+    pub from: Place,
+    /// The interface that a group is joined on, or that frames come to.
+    pub interface: Option<Interface>,
     /// The room to ask the kernel for.
     pub buffer: usize,
     /// For how long.
@@ -58,15 +58,18 @@ pub fn listen(
     stop: &AtomicBool,
     ready: impl FnOnce(),
 ) -> Result<Heard, ListenError> {
+    let from = plan.from.to_string();
     let failed = |error| ListenError {
-        at: plan.from.to_string(),
+        at: from.clone(),
         error,
     };
-    let mut socket = received(plan.from, plan.interface, plan.buffer).map_err(failed)?;
+    let interface = plan.interface.as_ref();
+    let socket = open(&plan.from, interface, plan.buffer).map_err(failed)?;
     let mut prober = match plan.discovery {
         None => None,
         Some(at) => {
-            let prober = Prober::open(at, plan.interface);
+            let towards = Interface::towards(interface, at);
+            let prober = towards.and_then(|interface| Prober::open(at, interface));
             Some(prober.map_err(|error| ListenError {
                 at: at.to_string(),
                 error,
@@ -92,23 +95,19 @@ pub fn listen(
         }
         interrupted = stop.load(Ordering::Relaxed);
         interrupted
-            || plan
-                .datagrams
-                .is_some_and(|most| received.datagrams >= most)
     };
-    take_all(
-        &mut socket,
-        &mut received,
-        &mut plan.keys,
-        plan.tolerance,
-        over,
-    )
-    .map_err(failed)?;
+    let takes = Takes {
+        received: &mut received,
+        keys: &mut plan.keys,
+        tolerance: plan.tolerance,
+        most: plan.datagrams,
+    };
+    take_all(&socket, takes, over).map_err(failed)?;
     received.fed(plan.feed.as_ref());
     let mut heard = received.close(Ending {
-        from: plan.from.to_string(),
+        from: from.clone(),
         elapsed: start.elapsed(),
-        drops: socket.drops.map(u64::from),
+        drops: socket.drops(),
         buffer: socket.buffer,
         interrupted,
         capture: None,
@@ -117,22 +116,52 @@ pub fn listen(
     Ok(heard)
 }
 
-/// Takes what comes until `over` says so, which is told whether nothing came for a while.
+/// Opens a socket for what comes there.
+pub(super) fn open(
+    from: &Place,
+    interface: Option<&Interface>,
+    buffer: usize,
+) -> io::Result<Receiver> {
+    match from {
+        Place::Udp(at) => received(*at, Interface::towards(interface, *at)?, buffer),
+        Place::Ethernet(at) => ethernet::received(at, interface, buffer),
+    }
+}
+
+/// Who takes datagrams, and how many at most.
+pub(super) struct Takes<'a> {
+    pub received: &'a mut Received,
+    pub keys: &'a mut KeyRing,
+    pub tolerance: Tolerance,
+    pub most: Option<u64>,
+}
+
+impl Takes<'_> {
+    fn has_all(&self) -> bool {
+        self.most
+            .is_some_and(|most| self.received.datagrams >= most)
+    }
+}
+
+/// Takes what comes until `over` says so, which is told whether nothing came for a while, or all came.
 pub(super) fn take_all(
-    socket: &mut Receiver,
-    received: &mut Received,
-    keys: &mut KeyRing,
-    tolerance: Tolerance,
+    socket: &Receiver,
+    takes: Takes<'_>,
     mut over: impl FnMut(&mut Received, &mut KeyRing, bool) -> bool,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; 65_536];
+    let mut arrivals = Arrivals::new();
     let mut idle = false;
-    while !over(received, keys, idle) {
-        let came = socket.receive(&mut buffer)?;
-        idle = came.is_none();
-        if let Some(came) = came {
+    while !takes.has_all() && !over(takes.received, takes.keys, idle) {
+        socket.receive(&mut arrivals)?;
+        idle = arrivals.is_empty();
+        for (came, bytes) in arrivals.each() {
             let at = Some(came.stamp.unwrap_or_else(now));
-            received.take(&mut buffer, came, at, keys, tolerance);
+            takes
+                .received
+                .take(bytes, came, at, takes.keys, takes.tolerance);
+            if takes.has_all() {
+                break;
+            }
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
-//! PubSub over UDP and MQTT: a publisher that keeps to a schedule, and a listener that counts what comes.
+//! PubSub over UDP, Ethernet and MQTT: a publisher that keeps to a schedule, and a listener that counts what comes.
 
 mod address;
+mod arrivals;
 mod batch;
 mod broker;
 mod broker_url;
@@ -8,16 +9,23 @@ mod capture;
 mod courier;
 mod datagram;
 mod described;
+mod ethernet;
+mod ethernet_url;
 mod figures;
+#[cfg(target_os = "linux")]
+mod filter;
 mod followed;
+mod frame;
 mod heard;
 mod information;
+mod interface;
 mod key_service;
 mod key_supply;
 mod key_times;
 mod learned;
 mod listen;
 mod outlet;
+mod place;
 mod post;
 mod prober;
 mod publication;
@@ -33,12 +41,16 @@ pub use broker::{BrokerError, Login, Mqtt};
 pub use broker_url::{BrokerUrl, BrokerUrlError};
 pub use capture::{CaptureError, Reading, read_capture};
 pub use courier::Delivered;
+pub use ethernet::EthernetError;
+pub use ethernet_url::{EthernetUrl, EthernetUrlError, Host, Vlan};
 pub use heard::{Captured, Counted, Delay, Heard, Stream, Subscribed, Unread, Writer};
 pub use information::{PubSubConnection, PubSubGroup, PubSubWriter, pubsub_connections};
+pub use interface::{Interface, InterfaceError};
 pub use key_service::{KeyServer, KeyServiceError};
 pub use key_supply::{KeyService, KeySupply};
 pub use key_times::{KeyFeed, KeyTimes, KeyUse, RawKey, SecurityKeys, TokenUse};
 pub use listen::{Listen, ListenError, listen};
+pub use place::Place;
 pub use post::{Knowledge, Post, Until};
 pub use publication::{Discovery, Mapping, Publish, Target};
 pub use publish::{PublishError, Published, publish};

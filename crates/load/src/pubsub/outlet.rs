@@ -1,4 +1,4 @@
-//! The way that messages go: datagrams, or a connection to a broker.
+//! The way that messages go: datagrams or frames, or a connection to a broker.
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The way that messages go.
 pub enum Outlet {
-    Udp(Box<Batch>),
+    Datagrams(Box<Batch>),
     Mqtt(Box<Courier>),
 }
 
@@ -19,7 +19,7 @@ impl Outlet {
     /// Where the next datagram is written, if it is one.
     pub fn slot(&mut self) -> Option<&mut Vec<u8>> {
         match self {
-            Self::Udp(batch) => batch.slot(),
+            Self::Datagrams(batch) => batch.slot(),
             Self::Mqtt(_) => None,
         }
     }
@@ -27,7 +27,7 @@ impl Outlet {
     /// The datagram is written; it may wait for others.
     pub fn push(&mut self) -> io::Result<Sent> {
         match self {
-            Self::Udp(batch) => batch.push(),
+            Self::Datagrams(batch) => batch.push(),
             Self::Mqtt(_) => Ok(Sent::default()),
         }
     }
@@ -35,7 +35,7 @@ impl Outlet {
     /// Nothing waits for others any more.
     pub fn flush(&mut self) -> io::Result<Sent> {
         match self {
-            Self::Udp(batch) => batch.flush(),
+            Self::Datagrams(batch) => batch.flush(),
             Self::Mqtt(_) => Ok(Sent::default()),
         }
     }
@@ -43,7 +43,7 @@ impl Outlet {
     /// Hands a message to a broker.
     pub fn send(&mut self, group: usize, bytes: &[u8]) -> Sent {
         match self {
-            Self::Udp(_) => Sent::default(),
+            Self::Datagrams(_) => Sent::default(),
             Self::Mqtt(courier) => Sent::one(courier.send(group, bytes), bytes.len()),
         }
     }
@@ -56,7 +56,7 @@ impl Outlet {
 
     pub fn has_room(&self) -> bool {
         match self {
-            Self::Udp(_) => true,
+            Self::Datagrams(_) => true,
             Self::Mqtt(courier) => courier.has_room(),
         }
     }
@@ -64,21 +64,21 @@ impl Outlet {
     /// A connection that is lost is looked after between two cycles that are far from each other, too.
     pub fn patience(&self, timeout: Option<Duration>) -> Option<Duration> {
         match self {
-            Self::Udp(_) => timeout,
+            Self::Datagrams(_) => timeout,
             Self::Mqtt(_) => Some(timeout.map_or(AFTER, |it| it.min(AFTER))),
         }
     }
 
     pub fn is_waiting(&self) -> bool {
         match self {
-            Self::Udp(_) => false,
+            Self::Datagrams(_) => false,
             Self::Mqtt(courier) => courier.is_waiting(),
         }
     }
 
     pub fn finish(self) -> Option<Delivered> {
         match self {
-            Self::Udp(_) => None,
+            Self::Datagrams(_) => None,
             Self::Mqtt(courier) => Some(courier.finish()),
         }
     }

@@ -1,7 +1,6 @@
 //! A listener of a phase: opened before the publisher begins, and written down like any other load.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,11 +9,11 @@ use pubsub::raw::RawType;
 use pubsub::security::KeyRing;
 use record::Tally;
 
-use super::datagram::{Receiver, received};
-use super::listen::{now, take_all};
+use super::datagram::Receiver;
+use super::listen::{Takes, now, open, take_all};
 use super::received::{Ending, PhaseClock, Received};
 use super::subscriber::Subscription;
-use super::{Address, BrokerError, Heard, ListenError, Mqtt};
+use super::{BrokerError, Heard, Interface, ListenError, Mqtt, Place};
 use crate::transport::random;
 
 /// So long at most it is waited for datagrams that are on their way when the publisher has ended.
@@ -28,7 +27,7 @@ pub struct Post(Way);
 
 #[derive(Debug)]
 enum Way {
-    Udp(Address, Receiver),
+    Socket(Place, Receiver),
     Broker(Box<Subscription>),
 }
 
@@ -58,18 +57,20 @@ impl Post {
     /// # Errors
     /// The system does not let it listen there.
     pub fn open(
-        at: Address,
-        interface: Option<IpAddr>,
+        at: &Place,
+        interface: Option<&Interface>,
         buffer: usize,
     ) -> Result<Self, ListenError> {
         let failed = |error| ListenError {
             at: at.to_string(),
             error,
         };
-        let socket = received(at, interface, buffer).map_err(failed)?;
-        let mut real = at;
-        real.0.set_port(socket.port().map_err(failed)?);
-        Ok(Self(Way::Udp(real, socket)))
+        let socket = open(at, interface, buffer).map_err(failed)?;
+        let mut real = at.clone();
+        if let Place::Udp(at) = &mut real {
+            at.0.set_port(socket.port().map_err(failed)?);
+        }
+        Ok(Self(Way::Socket(real, socket)))
     }
 
     /// Subscribes at a broker. `same_clock`: publishers have the clock of this host.
@@ -85,9 +86,9 @@ impl Post {
     }
 
     /// Where it listens, if not at a broker.
-    pub fn address(&self) -> Option<Address> {
+    pub fn place(&self) -> Option<Place> {
         match &self.0 {
-            Way::Udp(at, _) => Some(*at),
+            Way::Socket(at, _) => Some(at.clone()),
             Way::Broker(_) => None,
         }
     }
@@ -117,11 +118,11 @@ impl Post {
         };
         let mut mqtt = None;
         match self.0 {
-            Way::Udp(at, mut socket) => {
+            Way::Socket(at, socket) => {
                 ending.from = at.to_string();
-                take_datagrams(&mut socket, &mut received, &mut knowledge, until)
+                take_datagrams(&socket, &mut received, &mut knowledge, until)
                     .map_err(failed_at(&ending.from))?;
-                ending.drops = socket.drops.map(u64::from);
+                ending.drops = socket.drops();
                 ending.buffer = socket.buffer;
             }
             Way::Broker(mut subscription) => {
@@ -149,7 +150,7 @@ fn failed_at(at: &str) -> impl Fn(io::Error) -> ListenError + '_ {
 }
 
 fn take_datagrams(
-    socket: &mut Receiver,
+    socket: &Receiver,
     received: &mut Received,
     knowledge: &mut Knowledge,
     until: Until<'_>,
@@ -162,8 +163,13 @@ fn take_datagrams(
         let since = *ended.get_or_insert_with(Instant::now);
         !until.drain || idle || since.elapsed() >= DRAIN
     };
-    let (tolerance, keys) = (knowledge.tolerance, &mut knowledge.keys);
-    take_all(socket, received, keys, tolerance, over)
+    let takes = Takes {
+        received,
+        keys: &mut knowledge.keys,
+        tolerance: knowledge.tolerance,
+        most: None,
+    };
+    take_all(socket, takes, over)
 }
 
 fn take_messages(

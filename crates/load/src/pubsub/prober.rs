@@ -10,6 +10,7 @@ use pubsub::security::KeyRing;
 use pubsub::{PublisherId, Tolerance};
 
 use super::Address;
+use super::arrivals::Arrivals;
 use super::datagram::{Receiver, received, sender};
 use super::received::Received;
 use crate::transport::random;
@@ -21,8 +22,6 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long an answer is waited for, and at most after it was doubled again and again.
 const WAIT: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(8);
-/// So many messages are looked at in a row.
-const IN_A_ROW: usize = 32;
 
 /// When a publisher is asked next, and how long an answer is waited for then.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +39,7 @@ pub(super) struct Prober {
     to: Option<SocketAddr>,
     publishers: BTreeMap<PublisherId<'static>, Next>,
     looked: Instant,
-    buffer: Vec<u8>,
+    arrivals: Arrivals,
 }
 
 impl Prober {
@@ -70,7 +69,7 @@ impl Prober {
             to,
             publishers: BTreeMap::new(),
             looked: Instant::now(),
-            buffer: vec![0; 65_536],
+            arrivals: Arrivals::new(),
         })
     }
 
@@ -81,13 +80,11 @@ impl Prober {
             return;
         }
         self.looked = now;
-        for _ in 0..IN_A_ROW {
-            // Who is not there refuses what was sent before; the next time it may be there.
-            let Ok(Some(came)) = self.socket.receive(&mut self.buffer) else {
-                break;
-            };
-            let bytes = self.buffer.get_mut(..came.len).unwrap_or_default();
-            received.told(bytes, keys, tolerance);
+        // Who is not there refuses what was sent before; the next time it may be there.
+        if self.socket.receive(&mut self.arrivals).is_ok() {
+            for (_, bytes) in self.arrivals.each() {
+                received.told(bytes, keys, tolerance);
+            }
         }
         for (publisher, writers) in received.undescribed() {
             let next = *self.publishers.entry(publisher.clone()).or_insert_with(|| {

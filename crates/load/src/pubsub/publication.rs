@@ -1,6 +1,5 @@
 //! What to publish, where to, and how.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,13 +13,15 @@ use record::Progress;
 
 use super::key_times::KeyTimes;
 use super::values::Values;
-use super::{Address, Mqtt};
+use super::{Address, EthernetUrl, Interface, Mqtt};
 
 /// Where messages go.
 #[derive(Debug, Clone)]
 pub enum Target {
     /// A host or a group, in datagrams.
     Udp(Address),
+    /// An address, in Ethernet frames.
+    Ethernet(EthernetUrl),
     /// A broker.
     Mqtt(Box<Mqtt>),
 }
@@ -29,6 +30,7 @@ impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Udp(it) => it.fmt(f),
+            Self::Ethernet(it) => it.fmt(f),
             Self::Mqtt(it) => it.url.fmt(f),
         }
     }
@@ -51,8 +53,8 @@ pub struct Publish {
     pub to: Target,
     /// UADP or JSON.
     pub mapping: Mapping,
-    /// The address of the interface that a group is reached by.
-    pub interface: Option<IpAddr>,
+    /// The interface that a group is reached by, or that frames are sent by.
+    pub interface: Option<Interface>,
     /// How many routers multicast datagrams may pass.
     pub ttl: u32,
     /// Who publishes.

@@ -31,7 +31,7 @@ use super::publication::{Mapping, Publish, Target};
 use super::spread::Times;
 use super::teller::{Asked, Teller};
 use super::values::{Form, zero};
-use super::{BrokerError, Delivered, Spread};
+use super::{BrokerError, Delivered, Interface, Spread, ethernet, frame};
 use crate::transport::{Clock, Timer, random};
 
 /// What was published.
@@ -114,6 +114,9 @@ pub enum PublishError {
     /// UDP takes no larger datagrams.
     #[error("a datagram of {0} bytes; UDP takes 65507: use fewer signals or writers")]
     TooLarge(usize),
+    /// A message that no frame takes.
+    #[error("a message of {0} bytes; an Ethernet frame takes 1500: use fewer signals or writers")]
+    LargeFrame(usize),
     /// Only a Boolean or a number has a place of its own.
     #[error("a value that is no Boolean and no number")]
     Kind,
@@ -182,14 +185,22 @@ pub fn publish(
         // The length of a text changes with its values.
         _ => 0,
     };
-    if size > LARGEST && matches!(plan.to, Target::Udp(_)) {
-        return Err(PublishError::TooLarge(size));
+    match plan.to {
+        Target::Udp(_) if size > LARGEST => return Err(PublishError::TooLarge(size)),
+        Target::Ethernet(_) if size > frame::MOST => return Err(PublishError::LargeFrame(size)),
+        _ => {}
     }
+    let interface = plan.interface.as_ref();
     let mut poll = Poll::new()?;
     let mut outlet = match &plan.to {
         Target::Udp(to) => {
-            let socket = sender(*to, plan.interface, plan.ttl)?;
-            Outlet::Udp(Box::new(Batch::new(socket)))
+            let towards = Interface::towards(interface, *to)?;
+            let socket = sender(*to, towards, plan.ttl)?;
+            Outlet::Datagrams(Box::new(Batch::new(socket, Vec::new())))
+        }
+        Target::Ethernet(to) => {
+            let (socket, header) = ethernet::sender(to, interface)?;
+            Outlet::Datagrams(Box::new(Batch::new(socket, header)))
         }
         Target::Mqtt(mqtt) => {
             let [a, b, c, d] = nonce();
@@ -241,7 +252,8 @@ pub fn publish(
             let times = plan.keys_from(std::time::Instant::now());
             let cursor = used.as_ref().map(|used| Cursor::new(times, used));
             let described = Described::of(&plan, &kinds);
-            let way = (discovery, plan.interface, plan.ttl);
+            let towards = Interface::towards(interface, discovery.at)?;
+            let way = (discovery, towards, plan.ttl);
             Some(Teller::start(way, announcer, described, cursor)?)
         }
         _ => None,

@@ -13,7 +13,7 @@ use pubsub::security::{KeyRing, OpenError};
 use pubsub::{DecodeError, Header, PublisherId, Tolerance, View};
 use record::{Ledger, Measure, Tally};
 
-use super::datagram::{Came, Source};
+use super::arrivals::{Came, Source};
 use super::followed::{Followed, Known, Said};
 use super::heard::{Captured, Heard, Stream, Unread};
 use super::information::PubSubConnection;
@@ -334,9 +334,9 @@ impl Received {
             .then_some(Source::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)));
         let came = Came {
             len: bytes.len(),
-            stamp: None,
             source: here,
-            port: 0,
+            here: message.same_clock,
+            ..Came::default()
         };
         let topic = match self.numbers.get(message.topic) {
             Some(number) => *number,

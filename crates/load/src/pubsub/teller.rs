@@ -12,6 +12,7 @@ use pubsub::discovery::Asks;
 use pubsub::{Tolerance, View};
 use serde::{Deserialize, Serialize};
 
+use super::arrivals::Arrivals;
 use super::datagram::{received, sender};
 use super::described::{Announcer, Described};
 use super::key_times::Cursor;
@@ -67,7 +68,7 @@ impl Teller {
         described: Described,
         cursor: Option<Cursor>,
     ) -> io::Result<Self> {
-        let mut socket = received(discovery.at, interface, BUFFER)?;
+        let socket = received(discovery.at, interface, BUFFER)?;
         let group = match discovery.at.is_multicast() {
             true => Some(sender(discovery.at, interface, ttl)?),
             false => None,
@@ -90,7 +91,7 @@ impl Teller {
         let ended = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("discovery".into());
         let thread = thread.spawn(move || {
-            let mut buffer = vec![0; 65_536];
+            let mut arrivals = Arrivals::new();
             let mut all_at = Some(Instant::now());
             while !ended.load(Ordering::Relaxed) {
                 if all_at.is_some_and(|at| at <= Instant::now()) {
@@ -98,9 +99,10 @@ impl Teller {
                     all_at = discovery.each.map(|each| Instant::now() + each);
                 }
                 // A socket that fails now may not do so later; probes come again.
-                if let Ok(Some(came)) = socket.receive(&mut buffer) {
-                    let bytes = buffer.get(..came.len).unwrap_or_default();
-                    telling.hear(bytes, came.from());
+                if socket.receive(&mut arrivals).is_ok() {
+                    for (came, bytes) in arrivals.each() {
+                        telling.hear(bytes, came.from());
+                    }
                 }
                 telling.tell_due();
             }

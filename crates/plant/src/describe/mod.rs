@@ -7,7 +7,7 @@ pub mod kind;
 pub mod motion;
 pub mod payload;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,14 +90,15 @@ pub struct Plant {
 /// Where signals are published, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publishing {
-    /// `opc.udp://HOST:PORT`, of a host or a multicast group; or of a broker `mqtt://HOST:PORT/PREFIX`, or `mqtts://`.
+    /// `opc.udp://HOST:PORT`, of a host or a multicast group; `opc.eth://MAC[:VID[.PCP]]`, in frames without IP; or of a
+    /// broker `mqtt://HOST:PORT/PREFIX`, or `mqtts://`.
     pub to: String,
     /// How a broker is spoken to.
     pub broker: Brokered,
     /// Where probes are answered: `opc.udp://HOST:PORT`.
     pub discovery: Option<String>,
-    /// The address of the interface that a group is reached by.
-    pub interface: Option<IpAddr>,
+    /// The interface that a group is reached by, or that frames are sent by: its address or its name.
+    pub interface: Option<String>,
     /// The distance of two messages.
     pub interval: Duration,
     /// Whether values are RawData, and not Variants.

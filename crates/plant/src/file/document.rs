@@ -1,6 +1,5 @@
 //! A plant file as it is typed. What it means, and whether it makes sense, is seen to in `read`.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -63,7 +62,7 @@ pub struct PublishTable {
     pub user: Option<String>,
     pub password_file: Option<Spanned<PathBuf>>,
     pub discovery: Option<Spanned<String>>,
-    pub interface: Option<IpAddr>,
+    pub interface: Option<String>,
     pub interval: Option<Spanned<Span>>,
     pub encoding: Option<Spanned<String>>,
     pub signals: Option<Spanned<usize>>,

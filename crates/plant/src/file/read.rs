@@ -187,9 +187,11 @@ fn one_of(word: Option<&Spanned<String>>, words: &[&str]) -> Read<String> {
 fn brokered(table: &PublishTable, folder: &Path) -> Read<Brokered> {
     let to = table.to.get_ref();
     let is_broker = to.starts_with("mqtt://") || to.starts_with("mqtts://");
-    if !is_broker && !to.starts_with("opc.udp://") {
+    let is_direct = to.starts_with("opc.udp://") || to.starts_with("opc.eth://");
+    if !is_broker && !is_direct {
         let what = format!(
-            "{to:?} is no place to publish to (want \"opc.udp://HOST:PORT\", or \"mqtt://HOST:PORT/PREFIX\" of a broker)"
+            "{to:?} is no place to publish to (want \"opc.udp://HOST:PORT\", \"opc.eth://MAC\", or \"mqtt://HOST:PORT/PREFIX\" \
+             of a broker)"
         );
         return Err(Complaint::about(&table.to, what));
     }

@@ -106,6 +106,7 @@ const DISABLED: i32 = 0;
 const OPERATIONAL: i32 = 2;
 
 const UDP: &str = "http://opcfoundation.org/UA-Profile/Transport/pubsub-udp-uadp";
+const ETHERNET: &str = "http://opcfoundation.org/UA-Profile/Transport/pubsub-eth-uadp";
 const MQTT_UADP: &str = "http://opcfoundation.org/UA-Profile/Transport/pubsub-mqtt-uadp";
 const MQTT_JSON: &str = "http://opcfoundation.org/UA-Profile/Transport/pubsub-mqtt-json";
 const DYNAMIC: &str = "http://opcfoundation.org/UA/PubSub-Layouts/UADP-Dynamic";
@@ -113,7 +114,9 @@ const DYNAMIC: &str = "http://opcfoundation.org/UA/PubSub-Layouts/UADP-Dynamic";
 /// Adds all publishers.
 pub fn describe(builder: &mut Builder, publishers: &[Arc<Publisher>]) {
     use VariableId as V;
-    let profiles: Vec<UAString> = [UDP, MQTT_UADP, MQTT_JSON].map(UAString::from).into();
+    let profiles: Vec<UAString> = [UDP, ETHERNET, MQTT_UADP, MQTT_JSON]
+        .map(UAString::from)
+        .into();
     constant(
         builder,
         V::PublishSubscribe_SupportedTransportProfiles,
@@ -297,10 +300,11 @@ impl Tree<'_> {
             about.publisher,
         );
         let json = about.broker.mapping != "uadp";
-        let profile = match (about.to.starts_with("opc.udp://"), json) {
-            (true, _) => UDP,
-            (false, false) => MQTT_UADP,
-            (false, true) => MQTT_JSON,
+        let profile = match about.to.as_str() {
+            to if to.starts_with("opc.udp://") => UDP,
+            to if to.starts_with("opc.eth://") => ETHERNET,
+            _ if json => MQTT_JSON,
+            _ => MQTT_UADP,
         };
         self.variable(
             &id,
@@ -316,7 +320,7 @@ impl Tree<'_> {
         );
         let address = format!("{path}.Address");
         let at = self.component(&id, &address, ObjectTypeId::NetworkAddressUrlType);
-        let interface = about.interface.map(|it| it.to_string());
+        let interface = about.interface.clone();
         self.variable(
             &at,
             &format!("{address}.NetworkInterface"),

@@ -11,7 +11,7 @@ pub const WHOLE_DATAGRAM: u64 = 1472;
 /// PubSub in a phase, of the whole phase: what a publisher of ours sent, and what each listener heard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PubSub {
-    /// Where datagrams were sent to: `opc.udp://239.0.0.1:4840`.
+    /// Where datagrams were sent to: `opc.udp://239.0.0.1:4840`; or frames: `opc.eth://01-00-5e-00-00-01`.
     pub to: String,
     /// Whether that is a group, whose members all get each datagram.
     pub multicast: bool,
@@ -141,7 +141,7 @@ pub struct Listener {
     pub longest_gap: u64,
     /// How often numbers began anew.
     pub restarts: u64,
-    /// Datagrams that the kernel dropped because this listener's buffer was full. It tells with the next datagram.
+    /// Datagrams that the kernel dropped because this listener's buffer was full.
     pub socket_drops: Figure<u64>,
     /// The room that the kernel gave it.
     pub buffer_bytes: u64,
@@ -252,15 +252,24 @@ impl PubSub {
 
     /// What is counted: a word for one and for several of them.
     pub fn counted(&self) -> (&'static str, &'static str) {
-        match self.is_brokered() {
-            true => ("message", "messages"),
-            false => ("datagram", "datagrams"),
+        match (self.is_brokered(), self.is_framed()) {
+            (true, _) => ("message", "messages"),
+            (false, true) => ("frame", "frames"),
+            (false, false) => ("datagram", "datagrams"),
         }
+    }
+
+    /// Whether messages went in Ethernet frames without IP: what is counted are frames then.
+    pub fn is_framed(&self) -> bool {
+        self.to.starts_with("opc.eth://")
     }
 
     /// Whether IP cuts the datagrams into fragments, as far as their size is known.
     pub fn is_fragmented(&self) -> bool {
-        let sent = self.published.as_ref().filter(|_| !self.is_brokered());
+        let sent = self
+            .published
+            .as_ref()
+            .filter(|_| !self.is_brokered() && !self.is_framed());
         sent.is_some_and(|it| it.datagram_bytes > WHOLE_DATAGRAM)
     }
 }

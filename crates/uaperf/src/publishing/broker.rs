@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::PossibleValuesParser;
-use load::pubsub::{Address, BrokerError, BrokerUrl, Login, Mapping, Mqtt};
+use load::pubsub::{Address, BrokerError, BrokerUrl, EthernetUrl, Login, Mapping, Mqtt, Place};
 use load::transport::LinkError;
 use pubsub::json::Style;
 use pubsub::mqtt::Version;
@@ -22,6 +22,8 @@ use crate::global::Global;
 pub enum Url {
     /// opc.udp://
     Udp(Address),
+    /// opc.eth://
+    Ethernet(EthernetUrl),
     /// mqtt://, mqtts://
     Mqtt(BrokerUrl),
 }
@@ -34,14 +36,37 @@ impl Url {
 
     /// Whether it is a group, whose members all get each datagram.
     pub fn is_multicast(&self) -> bool {
-        matches!(self, Self::Udp(it) if it.is_multicast())
+        match self {
+            Self::Udp(it) => it.is_multicast(),
+            Self::Ethernet(it) => it.is_multicast(),
+            Self::Mqtt(_) => false,
+        }
+    }
+
+    /// Where messages come to or go to without a broker, or the broker.
+    pub fn without_broker(self) -> Result<Place, BrokerUrl> {
+        match self {
+            Self::Udp(it) => Ok(Place::Udp(it)),
+            Self::Ethernet(it) => Ok(Place::Ethernet(it)),
+            Self::Mqtt(it) => Err(it),
+        }
+    }
+
+    /// What is between both ends, if it is no broker.
+    pub fn way(&self) -> Option<&'static str> {
+        match self {
+            Self::Udp(_) => Some("UDP"),
+            Self::Ethernet(_) => Some("Ethernet"),
+            Self::Mqtt(_) => None,
+        }
     }
 
     /// Whether one listener alone hears what is sent there.
     pub fn is_one_host(&self) -> bool {
         match self {
             Self::Udp(it) => !it.is_multicast(),
-            Self::Mqtt(_) => false,
+            // Whoever looks at the interface has a copy.
+            Self::Ethernet(_) | Self::Mqtt(_) => false,
         }
     }
 }
@@ -50,17 +75,19 @@ impl FromStr for Url {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match BrokerUrl::is_one(text) {
-            true => text
-                .parse()
-                .map(Self::Mqtt)
-                .map_err(|error| format!("{error}")),
-            false => text.parse().map(Self::Udp).map_err(|error| {
-                format!(
-                    "{error}; want opc.udp://HOST:PORT, mqtt://HOST:PORT/TOPIC, or mqtts:// with TLS"
-                )
-            }),
+        if BrokerUrl::is_one(text) {
+            let url = text.parse().map(Self::Mqtt);
+            return url.map_err(|error| format!("{error}"));
         }
+        if EthernetUrl::is_one(text) {
+            let url = text.parse().map(Self::Ethernet);
+            return url.map_err(|error| format!("{error}"));
+        }
+        text.parse().map(Self::Udp).map_err(|error| {
+            format!(
+                "{error}; want opc.udp://HOST:PORT, opc.eth://MAC, mqtt://HOST:PORT/TOPIC, or mqtts:// with TLS"
+            )
+        })
     }
 }
 
@@ -68,7 +95,17 @@ impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Udp(it) => it.fmt(f),
+            Self::Ethernet(it) => it.fmt(f),
             Self::Mqtt(it) => it.fmt(f),
+        }
+    }
+}
+
+impl From<Place> for Url {
+    fn from(place: Place) -> Self {
+        match place {
+            Place::Udp(it) => Self::Udp(it),
+            Place::Ethernet(it) => Self::Ethernet(it),
         }
     }
 }

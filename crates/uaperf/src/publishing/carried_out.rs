@@ -1,13 +1,14 @@
 //! A phase with PubSub carried out: sockets first, then the publisher, and what came of it as a run.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use load::engine::Control;
-use load::pubsub::{Address, Heard, Knowledge, ListenError, PhaseClock, Post, Published, Until};
+use load::pubsub::{
+    Heard, Interface, Knowledge, ListenError, PhaseClock, Place, Post, Published, Until,
+};
 use observe::Process;
 use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Work};
@@ -260,30 +261,33 @@ impl Asked {
 
 fn open(work: &Work) -> anyhow::Result<Open> {
     let (at, interface, listeners, buffer) = match work {
-        Work::Publish(it) => (&it.to, &it.interface, it.listeners, it.receive_buffer),
-        Work::Listen(it) => (&it.from, &it.interface, it.listeners, it.receive_buffer),
+        Work::Publish(it) => {
+            let interface = it.listen_interface.as_ref().or(it.interface.as_ref());
+            (&it.to, interface, it.listeners, it.receive_buffer)
+        }
+        Work::Listen(it) => (
+            &it.from,
+            it.interface.as_ref(),
+            it.listeners,
+            it.receive_buffer,
+        ),
         _ => return Err(Failure::usage(format!("{} is no PubSub", work.name())).into()),
     };
-    let mut at: Address = at.parse()?;
-    let interface: Option<IpAddr> = interface.as_deref().map(str::parse).transpose()?;
+    let mut at: Place = at.parse().map_err(Failure::usage)?;
+    let interface: Option<Interface> = interface.map(|it| it.parse()).transpose()?;
     let buffer = usize::try_from(buffer).unwrap_or(usize::MAX);
-    let failed = |error: ListenError| {
-        let hint = match error.error.kind() {
-            std::io::ErrorKind::AddrInUse => "take another port, or 0 for a free one",
-            _ => "listen at an address of this host, or at a multicast group with its interface",
-        };
-        Failure::new(error.to_string()).hint(hint)
-    };
+    let hint = "listen at an address of this host, or at a multicast group with its interface";
+    let failed = |failed: ListenError| super::no_socket(failed.to_string(), &failed.error, hint);
     let mut posts = Vec::new();
     for _ in 0..listeners {
-        let post = Post::open(at, interface, buffer).map_err(failed)?;
+        let post = Post::open(&at, interface.as_ref(), buffer).map_err(failed)?;
         // The first has found a port that is free; the others of a group listen there, too.
-        at = post.address().unwrap_or(at);
+        at = post.place().unwrap_or(at);
         posts.push(post);
     }
     Ok(Open {
         posts,
-        at: Url::Udp(at),
+        at: at.into(),
     })
 }
 

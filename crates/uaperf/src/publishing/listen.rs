@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Captured, Counted, Delay, Heard, KeyFeed, Listen, Reading, Stream, Subscribe,
+    Address, Captured, Counted, Delay, Heard, KeyFeed, Listen, Place, Reading, Stream, Subscribe,
     Subscribed, Writer, read_capture,
 };
 use plan::unit::Bytes;
@@ -22,12 +22,12 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen::{plain, tell};
 
-/// Listen to PubSub publishers over UDP or MQTT: who, what, how often, and what was lost
+/// Listen to PubSub publishers over UDP, Ethernet or MQTT: who, what, how often, and what was lost
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where messages come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join; or
-    /// mqtt://HOST:PORT/FILTER of a broker (without a filter, all topics), mqtts:// inside TLS. Or a server that says in
+    /// Where messages come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join; frames without IP to
+    /// opc.eth://MAC[:VID[.PCP]], or to an interface of this host, opc.eth://NAME[:VID[.PCP]]; or mqtt://HOST:PORT/FILTER of a broker (without a filter, all topics), mqtts:// inside TLS. Or a server that says in
     /// its PublishSubscribe object what it publishes and where: opc.tcp://HOST:PORT
     #[arg(value_name = "URL", required_unless_present = "pcap")]
     from: Option<Origin>,
@@ -61,6 +61,8 @@ Examples:
   uaperf listen opc.udp://224.0.2.14 --interface 192.168.1.10 --duration 1m
   uaperf listen opc.udp://127.0.0.1:4840 --keys group.keys --security sign --expect loss=0
   uaperf listen opc.udp://239.0.0.1 --keys opc.tcp://plc1 --security-group line4
+  uaperf listen opc.eth://eth0
+  uaperf listen opc.eth://01-00-5e-00-00-01:5 --interface eth0
   uaperf listen opc.tcp://plc1
   uaperf listen 'mqtt://127.0.0.1/opcua/#' --qos 1
   uaperf listen --pcap line3.pcapng";
@@ -110,16 +112,21 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         feed.turn(&mut keys, None);
     }
     let stop = crate::quick::interrupt::flag()?;
-    let heard = match (args.pcap, from) {
-        (Some(_), Some(Url::Mqtt(url))) => {
+    let heard = match (args.pcap, from.map(Url::without_broker)) {
+        (Some(_), Some(Err(url))) => {
             let what = format!("--pcap with {url}: what goes to brokers is not read of captures");
             return Err(Failure::usage(what).into());
         }
         (Some(file), to) => {
-            let to = to.and_then(|it| match it {
-                Url::Udp(to) => Some(to),
-                Url::Mqtt(_) => None,
-            });
+            let to = to.and_then(Result::ok);
+            if let Some(Place::Ethernet(url)) = &to
+                && url.mac().is_none()
+            {
+                let what = format!("--pcap with {url}: a capture does not say which interface");
+                return Err(Failure::usage(what)
+                    .hint("name an address, opc.eth://01-00-5e-00-00-01, or nothing for all frames")
+                    .into());
+            }
             let plan = Reading {
                 to,
                 datagrams: args.datagrams,
@@ -129,11 +136,11 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             read_capture(&file, plan, &stop)
                 .map_err(|error| Failure::new(format!("--pcap {}: {error}", file.display())))?
         }
-        (None, Some(Url::Mqtt(url))) if args.discovery.is_some() => {
+        (None, Some(Err(url))) if args.discovery.is_some() => {
             let what = format!("--discovery with {url}: a broker keeps what publishers tell");
             return Err(Failure::usage(what).into());
         }
-        (None, Some(Url::Mqtt(url))) => {
+        (None, Some(Err(url))) => {
             let at = url.to_string();
             let plan = Subscribe {
                 mqtt: args.broker.at(url, 1, &args.broker.secret()?, global)?,
@@ -149,10 +156,11 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             load::pubsub::subscribe(plan, &stop, ready)
                 .map_err(|error| broker::failed(&at, &error))?
         }
-        (None, Some(Url::Udp(from))) => {
+        (None, Some(Ok(from))) => {
+            let at = from.to_string();
             let plan = Listen {
                 from,
-                interface: args.common.interface,
+                interface: args.common.interface.clone(),
                 buffer: usize::try_from(args.receive_buffer.0).unwrap_or(usize::MAX),
                 duration: args.common.duration,
                 datagrams: args.datagrams,
@@ -162,11 +170,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 discovery: args.discovery,
                 server: told,
             };
-            let ready = || tell!("listening at {from} …");
-            load::pubsub::listen(plan, &stop, ready).map_err(|error| {
-                Failure::new(error.to_string())
-                    .hint("listen at an address of this host, or 0.0.0.0, or at a multicast group")
-            })?
+            let ready = || tell!("listening at {at} …");
+            let hint = "listen at an address of this host, or 0.0.0.0, or at a multicast group, or at an interface";
+            load::pubsub::listen(plan, &stop, ready)
+                .map_err(|failed| super::no_socket(failed.to_string(), &failed.error, hint))?
         }
         (None, None) => return Err(Failure::usage("want a URL, or --pcap FILE").into()),
     };
@@ -302,15 +309,19 @@ fn write_captured(out: &mut String, it: &Captured) -> std::fmt::Result {
     let unknown: u64 = it.unknown_links.values().sum();
     let counts = [
         (it.others, "to other places or of other protocols"),
-        (
-            it.fragments,
-            "parts of datagrams, which are not put together",
-        ),
+        (it.fragments, "parts of datagrams that are not whole"),
         (it.cut, "captured in part"),
         (unknown, "of links that are not known"),
     ];
     for (n, what) in counts.into_iter().filter(|(n, _)| *n > 0) {
         write!(out, ", {n} {what}")?;
+    }
+    if it.reassembled > 0 {
+        write!(
+            out,
+            "; {} datagrams put together of their parts",
+            it.reassembled
+        )?;
     }
     writeln!(out)
 }
@@ -329,6 +340,10 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result
     }
     if let Some(source) = &it.source {
         write!(out, ", from {source}")?;
+    }
+    if let Some(vlan) = it.vlan {
+        let priority = it.priority.unwrap_or(0);
+        write!(out, " in VLAN {vlan} with priority {priority}")?;
     }
     if let Some(topic) = &it.topic {
         write!(out, ", {} at {}", it.mapping, plain(topic))?;

@@ -1,4 +1,4 @@
-//! `uaperf publish` and `uaperf listen`: PubSub over UDP and MQTT; and phases of scenarios that do both.
+//! `uaperf publish` and `uaperf listen`: PubSub over UDP, Ethernet and MQTT; and phases of scenarios that do both.
 
 pub mod broker;
 mod carried_out;
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use judge::Exit;
-use load::pubsub::Spread;
+use load::pubsub::{Interface, Spread};
 use plan::unit::duration::{parse, show, show_nanos};
 use plan::{Figures, Threshold};
 use pubsub::Tolerance;
@@ -73,9 +73,10 @@ struct Common {
     /// How long [default: 10s]
     #[arg(long, value_name = "TIME", default_value = "10s", hide_default_value = true, value_parser = parse)]
     duration: Duration,
-    /// Address of the interface that a multicast group is reached by [default: the system's choice]
-    #[arg(long, value_name = "IP")]
-    interface: Option<std::net::IpAddr>,
+    /// Interface that frames go by, or that a multicast group is reached by, as its address or name [default: the system's
+    /// choice]
+    #[arg(long, value_name = "IP|NAME")]
+    interface: Option<Interface>,
     /// File with keys: a line `POLICY TOKEN HEX` for each, as `PubSub-Aes256-CTR 1 0a0b…`; or a key service, such as
     /// opc.tcp://HOST:PORT, which is asked over an encrypted channel
     #[arg(long, value_name = "FILE|URL")]
@@ -201,6 +202,18 @@ pub fn kept(file: &Kept) -> Option<Result<String, Failure>> {
         Some(read) => Some(read.map(|it| shown(&it, publish::write_screen))),
         None => Some(heard()?.map(|it| shown(&it, listen::write_screen))),
     }
+}
+
+/// A failure to open a socket, with what to do if that needs a right.
+pub fn no_socket(what: String, error: &std::io::Error, hint: &str) -> Failure {
+    let hint = match error.kind() {
+        std::io::ErrorKind::PermissionDenied => {
+            "run it as root, or give the program that right: sudo setcap cap_net_raw+ep \"$(command -v uaperf)\""
+        }
+        std::io::ErrorKind::AddrInUse => "take another port, or 0 for a free one",
+        _ => hint,
+    };
+    Failure::new(what).hint(hint)
 }
 
 /// One line of figures.

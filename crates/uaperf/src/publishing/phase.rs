@@ -1,10 +1,10 @@
 //! `service = "publish"` and `service = "listen"`: phases of scenarios.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
+use load::pubsub::Interface;
 use plan::unit::Bytes;
 use plan::unit::duration::parse;
 use plan::{Phase, PlanError, Threshold, Warmup, Work};
@@ -23,7 +23,7 @@ pub const SERVICES: [&str; 2] = ["publish", "listen"];
 #[derive(Debug, clap::Args)]
 pub struct Publish {
     /// Where to: opc.udp://HOST:PORT, or a multicast group, which several listeners need; port 0 is a free one. Or to
-    /// a broker: mqtt://HOST:PORT/PREFIX, mqtts:// inside TLS
+    /// a broker: mqtt://HOST:PORT/PREFIX, mqtts:// inside TLS. Or in frames without IP: opc.eth://MAC[:VID[.PCP]]
     #[arg(long, value_name = "URL", default_value = "opc.udp://127.0.0.1:0")]
     to: Url,
     /// How messages are written: uadp; or to a broker json, json-verbose, json-reversible
@@ -31,6 +31,9 @@ pub struct Publish {
     mapping: String,
     #[command(flatten)]
     message: Message,
+    /// Interface of the listeners, if that is another one: the other end of a cable [default: the publisher's]
+    #[arg(long, value_name = "IP|NAME")]
+    listen_interface: Option<Interface>,
     #[command(flatten)]
     broker: Broker,
     /// Messages that may wait for their acknowledgement; the broker may want fewer
@@ -47,7 +50,8 @@ pub struct Publish {
 #[derive(Debug, clap::Args)]
 pub struct Listen {
     /// Where datagrams come to: opc.udp://ADDRESS:PORT of this host, or of a multicast group to join. Or from a
-    /// broker: mqtt://HOST:PORT/FILTER, mqtts:// inside TLS
+    /// broker: mqtt://HOST:PORT/FILTER, mqtts:// inside TLS. Or frames without IP: opc.eth://MAC, or an interface,
+    /// opc.eth://NAME
     #[arg(long, value_name = "URL", required = true)]
     from: Url,
     #[command(flatten)]
@@ -68,9 +72,10 @@ pub struct Common {
     /// Who listens, each with a socket and a thread of its own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     listeners: u32,
-    /// Address of the interface that a multicast group is reached by [default: the system's choice]
-    #[arg(long, value_name = "IP")]
-    interface: Option<IpAddr>,
+    /// Interface that frames go by, or that a multicast group is reached by, as its address or name [default: the system's
+    /// choice]
+    #[arg(long, value_name = "IP|NAME")]
+    interface: Option<Interface>,
     /// File with keys: a line `POLICY TOKEN HEX` for each key
     #[arg(long, value_name = "FILE")]
     pub(super) keys: Option<PathBuf>,
@@ -128,6 +133,7 @@ impl TryFrom<Publish> for Asked {
             to,
             mapping,
             message,
+            listen_interface,
             broker,
             in_flight,
             policy,
@@ -154,7 +160,8 @@ impl TryFrom<Publish> for Asked {
             to: to.to_string(),
             broker: to.is_broker().then(|| broker.plan(Some(in_flight), true)),
             mapping,
-            interface: common.interface.map(|it| it.to_string()),
+            interface: common.interface.as_ref().map(ToString::to_string),
+            listen_interface: listen_interface.map(|it| it.to_string()),
             ttl: message.ttl,
             publisher: message.publisher.clone(),
             groups: message.groups,
@@ -189,7 +196,7 @@ impl From<Listen> for Asked {
                 .from
                 .is_broker()
                 .then(|| args.broker.plan(None, args.same_clock)),
-            interface: common.interface.map(|it| it.to_string()),
+            interface: common.interface.as_ref().map(ToString::to_string),
             security: args.taking.security.unwrap_or_else(|| "none".to_owned()),
             listeners: common.listeners,
             receive_buffer: common.receive_buffer.0,

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Delivered, Discovery, KeySupply, Mapping, Publish, PublishError, Published, Target,
-    Values,
+    Address, Delivered, Discovery, EthernetUrl, KeySupply, Mapping, Publish, PublishError,
+    Published, Target, Values,
 };
 use plan::unit::duration::{parse, show};
-use record::run::Kind;
+use record::run::{Kind, WHOLE_DATAGRAM};
 
 use super::broker::{self, Broker, Url};
 use super::keys::KeySource;
@@ -19,11 +19,11 @@ use super::{Common, Verdict, parent, results};
 use crate::failure::Failure;
 use crate::global::Global;
 
-/// Publish signals (PubSub): over UDP to a host or a multicast group, or to an MQTT broker
+/// Publish signals (PubSub): over UDP to a host or a multicast group, in Ethernet frames, or to an MQTT broker
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where to: opc.udp://HOST:PORT (without a port 4840), or mqtt://HOST:PORT/PREFIX with the prefix of its topics
+    /// Where to: opc.udp://HOST:PORT (without a port 4840); opc.eth://MAC[:VID[.PCP]] in frames without IP; or mqtt://HOST:PORT/PREFIX with the prefix of its topics
     /// (port 1883, prefix opcua), or mqtts:// inside TLS (port 8883)
     #[arg(value_name = "URL")]
     to: Url,
@@ -59,6 +59,7 @@ const EXAMPLES: &str = "\
 Examples:
   uaperf publish opc.udp://127.0.0.1:4840 --signals 100 --interval 1ms
   uaperf publish opc.udp://239.0.0.1 --interface 127.0.0.1 --layout periodic-fixed --encoding raw
+  uaperf publish opc.eth://01-00-5e-00-00-01:5.3 --interface eth0 --interval 1ms
   uaperf publish mqtt://127.0.0.1/line4 --mapping json --qos 1
   uaperf publish mqtts://broker.example --user line4 --password-file secret
   uaperf publish opc.udp://239.0.0.1 --security sign-and-encrypt --keys opc.tcp://plc1 \\
@@ -82,7 +83,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             logs_in.then(parent::secret).transpose()?
         }
         (false, Url::Mqtt(_)) => args.broker.secret()?,
-        (false, Url::Udp(_)) => None,
+        (false, _) => None,
     };
     let mut supply = None;
     let keys = match (&args.common.keys, mode) {
@@ -132,13 +133,15 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         return Err(Failure::usage("--announce 0s: want more than nothing").into());
     }
     let to = match args.to.clone() {
-        Url::Udp(_) if mapping != Mapping::Uadp => {
-            let what = format!("--mapping {}: messages over UDP are UADP", args.mapping);
+        Url::Udp(_) | Url::Ethernet(_) if mapping != Mapping::Uadp => {
+            let way = args.to.way().unwrap_or_default();
+            let what = format!("--mapping {}: messages over {way} are UADP", args.mapping);
             return Err(Failure::usage(what)
                 .hint("JSON goes to brokers: mqtt://HOST")
                 .into());
         }
         Url::Udp(to) => Target::Udp(to),
+        Url::Ethernet(to) => Target::Ethernet(to),
         Url::Mqtt(_) if mapping != Mapping::Uadp && mode.is_some() => {
             let what = format!("--security with --mapping {}: JSON has none", args.mapping);
             return Err(Failure::usage(what)
@@ -153,7 +156,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let plan = Publish {
         to,
         mapping,
-        interface: args.common.interface,
+        interface: args.common.interface.clone(),
         ttl: args.message.ttl,
         publisher_id: message::publisher_id(&args.message.publisher),
         groups: args.message.groups,
@@ -188,7 +191,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         let failure = Failure::new(format!("{}: {error}", args.to));
         match error {
             PublishError::Broker(error) => broker::failed(&args.to, &error),
-            PublishError::Io(_) => failure.hint("is --interface an address of this host?"),
+            PublishError::Io(error) => {
+                let what = format!("{}: {error}", args.to);
+                super::no_socket(what, &error, "is --interface one of this host?")
+            }
             _ => failure,
         }
     })?;
@@ -310,7 +316,7 @@ pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result
     )?;
     if let Some(mqtt) = &it.mqtt {
         write_broker(out, mqtt)?;
-    } else if it.datagram_bytes > 1472 {
+    } else if it.datagram_bytes > WHOLE_DATAGRAM && !EthernetUrl::is_one(&it.to) {
         writeln!(
             out,
             "  a datagram of more than 1472 bytes is cut into fragments by IP"

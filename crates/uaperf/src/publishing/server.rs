@@ -161,9 +161,14 @@ fn place(url: &ServerUrl, connections: &[PubSubConnection]) -> Result<Address, F
                     format!("{url} publishes to {urls}, not over UDP")
                 }
             });
-            Err(match urls.iter().find(|it| it.starts_with("mqtt")) {
-                Some(broker) => failure.hint(format!("uaperf listen {}/#", plain(broker))),
-                None => failure.hint("name the address that it publishes to"),
+            let begins = |with: &str| urls.iter().find(|it| it.starts_with(with));
+            Err(match (begins("mqtt"), begins("opc.eth://")) {
+                (Some(broker), _) => failure.hint(format!("uaperf listen {}/#", plain(broker))),
+                (_, Some(frames)) => failure.hint(format!(
+                    "uaperf listen {} --interface NAME, at an interface that its frames come to",
+                    plain(frames)
+                )),
+                _ => failure.hint("name the address that it publishes to"),
             })
         }
         several => {

@@ -150,6 +150,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("to", "'opc.udp://127.0.0.1:5000'", ""),
     ("from", "'opc.udp://127.0.0.1:5000'", ""),
     ("interface", "'127.0.0.1'", ""),
+    ("listen_interface", "'eth1'", ""),
     ("listeners", "2", "to = 'opc.udp://239.0.0.1'"),
     ("receive_buffer", "'1MiB'", ""),
     ("signals", "7", ""),

@@ -1,6 +1,5 @@
 //! A plant that publishes its signals, too: the same values that clients read and subscribe to.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +10,8 @@ use std::time::Duration;
 use anyhow::Context;
 use load::access::TlsTrust;
 use load::pubsub::{
-    Address, Discovery, KeyService, KeySupply, Login, Mqtt, Publish, PublishError, Published,
-    SecurityKeys, Source, Target, Values, publish,
+    Address, Discovery, Interface, KeyService, KeySupply, Login, Mqtt, Publish, PublishError,
+    Published, SecurityKeys, Source, Target, Values, publish,
 };
 use plan::unit::duration::{parse, show};
 use plant::{Config, Secured, SecurityGroup, Server, Signals, Watch};
@@ -30,14 +29,14 @@ use wire::url::Transport;
 use crate::access;
 use crate::failure::Failure;
 use crate::publishing::broker::{self, Url};
-use crate::publishing::results;
+use crate::publishing::{no_socket, results};
 use crate::screen::tell;
 
 /// Publishing over PubSub, as typed.
 #[derive(Debug, clap::Args)]
 #[group(id = "publishing-args")]
 pub struct Args {
-    /// Publish the signals, too, to opc.udp://HOST:PORT, a multicast group, or a broker at mqtt://HOST:PORT/PREFIX or
+    /// Publish the signals, too, to opc.udp://HOST:PORT, a multicast group, opc.eth://MAC in frames, or a broker at mqtt://HOST:PORT/PREFIX or
     /// mqtts://, instead of where the plant says; may be given several times
     #[arg(long, value_name = "URL")]
     publish: Vec<Url>,
@@ -47,9 +46,10 @@ pub struct Args {
     /// How values are encoded: variant, raw
     #[arg(long, value_name = "HOW", default_value = "variant", hide_possible_values = true, value_parser = ["variant", "raw"])]
     publish_encoding: String,
-    /// Address of the interface that a multicast group is reached by [default: the system's choice]
-    #[arg(long, value_name = "IP")]
-    publish_interface: Option<IpAddr>,
+    /// Interface that frames go by, or that a multicast group is reached by, as its address or name [default: the system's
+    /// choice]
+    #[arg(long, value_name = "IP|NAME")]
+    publish_interface: Option<Interface>,
     /// The first so many signals [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     publish_signals: Option<u16>,
@@ -93,8 +93,9 @@ impl Args {
         let over_udp = self.publish.iter().find(|to| !to.is_broker());
         if let Some(to) = over_udp.filter(|_| self.publish_mapping != "uadp") {
             let what = format!(
-                "--publish-mapping {}: {to} is over UDP",
-                self.publish_mapping
+                "--publish-mapping {}: {to} is over {}",
+                self.publish_mapping,
+                to.way().unwrap_or_default()
             );
             return Err(Failure::usage(what)
                 .hint("JSON goes to brokers: mqtt://HOST")
@@ -120,7 +121,7 @@ impl Args {
                 password_file: self.publish_password_file.clone(),
             },
             discovery: self.publish_discovery.map(|it| it.to_string()),
-            interface: self.publish_interface,
+            interface: self.publish_interface.as_ref().map(ToString::to_string),
             interval: self.publish_interval,
             raw: self.publish_encoding == "raw",
             signals: self.publish_signals.map(usize::from),
@@ -244,7 +245,7 @@ impl Publishers {
         let plan = Publish {
             to: target,
             mapping: broker::mapping(&it.broker.mapping),
-            interface: it.interface,
+            interface: interface(it)?,
             ttl: 1,
             publisher_id: PublisherId::UInt16(id),
             groups: 1,
@@ -292,7 +293,8 @@ impl Publishers {
         let failed = |error| Failure::new(format!("cannot publish to {to}: {error}"));
         told.recv().context("a publisher ended")?.map_err(|error| match error {
             PublishError::Broker(error) => broker::failed(to, &error),
-            PublishError::TooLarge(_) => failed(error).hint("fewer signals with --publish-signals N, or shorter ones with --publish-encoding raw"),
+            PublishError::Io(error) => no_socket(format!("cannot publish to {to}: {error}"), &error, "is its interface one of this host?"),
+            PublishError::TooLarge(_) | PublishError::LargeFrame(_) => failed(error).hint("fewer signals with --publish-signals N, or shorter ones with --publish-encoding raw"),
             error => failed(error),
         })?;
         if !quiet {
@@ -303,6 +305,12 @@ impl Publishers {
         }
         Ok(())
     }
+}
+
+/// The interface that messages go by.
+fn interface(it: &plant::Publishing) -> anyhow::Result<Option<Interface>> {
+    let named = it.interface.as_deref().map(str::parse).transpose();
+    named.map_err(|error| Failure::usage(format!("publish: interface: {error}")).into())
 }
 
 /// Where probes are answered, if they are.
@@ -347,6 +355,7 @@ fn endpoints(server: &Server) -> Vec<Endpoint> {
 fn target(to: &Url, it: &plant::Brokered, trusted: &TlsTrust) -> anyhow::Result<Target> {
     let url = match to {
         Url::Udp(to) => return Ok(Target::Udp(*to)),
+        Url::Ethernet(to) => return Ok(Target::Ethernet(to.clone())),
         Url::Mqtt(url) => url.clone(),
     };
     let login = |user: &String| {

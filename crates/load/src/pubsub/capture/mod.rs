@@ -1,5 +1,6 @@
 //! Datagrams out of a capture instead of a socket: the same figures of what went by earlier or elsewhere.
 
+mod fragments;
 mod packet;
 
 use std::fs::File;
@@ -14,18 +15,19 @@ use ::capture::reader::{Captures, Packet};
 use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
-use self::packet::{Found, Payload};
-use super::Address;
+use self::fragments::Fragments;
+use self::packet::{Found, Payload, To};
+use super::Place;
 use super::address::PORT;
-use super::datagram::Came;
+use super::arrivals::Came;
 use super::heard::{Captured, Heard};
 use super::received::{Ending, Received};
 
 /// What is taken out of a capture.
 #[derive(Debug)]
 pub struct Reading {
-    /// Datagrams to here only, and no frames; else those to port 4840 and Ethernet frames of UADP.
-    pub to: Option<Address>,
+    /// Datagrams or frames to here only; else datagrams to port 4840 and all frames of UADP.
+    pub to: Option<Place>,
     /// How many at most.
     pub datagrams: Option<u64>,
     /// Keys.
@@ -58,6 +60,7 @@ fn read(
     let (mut first, mut last) = (None, None);
     let mut interrupted = false;
     let (mut bytes, mut datagram) = (Vec::new(), Vec::new());
+    let mut fragments = Fragments::default();
     loop {
         if stop.load(Ordering::Relaxed) {
             interrupted = true;
@@ -74,20 +77,29 @@ fn read(
         };
         captured.packets += 1;
         let Packet { link, at, whole } = packet;
-        let found = packet::find(link, &bytes);
+        let assembled;
+        let mut found = packet::find(link, &bytes);
+        if let Found::Fragment(Some(part)) = found
+            && let Some(datagram) = fragments.take(part, at)
+        {
+            assembled = datagram;
+            // Its time is that of the part that made it whole, as a socket has it.
+            found = packet::udp(&assembled, part.of.from, part.of.to);
+        }
         let Found::Payload(it) = found else {
             match found {
-                Found::Fragment => captured.fragments += 1,
+                Found::Fragment(Some(_)) => {}
+                Found::Fragment(None) => captured.fragments += 1,
                 Found::UnknownLink => *captured.unknown_links.entry(link).or_default() += 1,
                 _ => captured.others += 1,
             }
             continue;
         };
-        if !is_wanted(&it, plan.to) {
+        if !is_wanted(&it, plan.to.as_ref()) {
             captured.others += 1;
             continue;
         }
-        if it.len > it.bytes.len() || !whole && it.to.is_none() {
+        if it.len > it.bytes.len() || !whole && matches!(it.to, To::Mac(_)) {
             captured.cut += 1;
             continue;
         }
@@ -98,11 +110,15 @@ fn read(
             stamp: at,
             source: Some(it.source),
             port: 0,
+            vlan: it.vlan,
+            here: it.source.is_this_host(),
         };
         datagram.clear();
         datagram.extend_from_slice(it.bytes);
         received.take(&mut datagram, came, at, &mut plan.keys, plan.tolerance);
     }
+    captured.fragments += fragments.unused();
+    captured.reassembled = fragments.whole;
     captured.torn = captures.is_torn();
     let elapsed = match (first, last) {
         (Some(first), Some(last)) => Duration::from_nanos(u64::saturating_sub(last, first)),
@@ -119,17 +135,21 @@ fn read(
 }
 
 /// Whether somebody who listens there would have got it.
-fn is_wanted(it: &Payload<'_>, to: Option<Address>) -> bool {
+fn is_wanted(it: &Payload<'_>, to: Option<&Place>) -> bool {
     match (it.to, to) {
-        (None, to) => to.is_none(),
-        (Some((_, port)), None) => port == PORT,
-        (Some((host, port)), Some(to)) => {
+        (To::Mac(_), None) => true,
+        (To::Mac(mac), Some(Place::Ethernet(url))) => {
+            url.takes(it.vlan) && url.mac().is_none_or(|it| it == mac)
+        }
+        (To::Port(_, port), None) => port == PORT,
+        (To::Port(host, port), Some(Place::Udp(to))) => {
             let any = match to.0.ip() {
                 IpAddr::V4(it) => it.is_unspecified(),
                 IpAddr::V6(it) => it.is_unspecified(),
             };
             port == to.0.port() && (any || host == to.0.ip())
         }
+        _ => false,
     }
 }
 

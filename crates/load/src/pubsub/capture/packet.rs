@@ -2,13 +2,14 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::super::datagram::Source;
+use super::fragments::{Name, Part};
+
+use super::super::arrivals::Source;
+use super::super::ethernet_url::Vlan;
+use super::super::frame::{Frame, UADP, VLANS, be16, mac};
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// UADP without IP (Part 14, 7.3.3).
-const UADP: u16 = 0xb62c;
-const VLANS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const UDP: u8 = 17;
 
 /// What a packet is.
@@ -16,8 +17,8 @@ const UDP: u8 = 17;
 pub enum Found<'a> {
     /// A datagram, or a frame of UADP.
     Payload(Payload<'a>),
-    /// A part of a datagram.
-    Fragment,
+    /// A part of a datagram; none if the capture has not all of it.
+    Fragment(Option<Part<'a>>),
     /// Of another protocol, or no packet at all.
     Other,
     /// Nobody knows how it begins.
@@ -29,12 +30,23 @@ pub enum Found<'a> {
 pub struct Payload<'a> {
     /// Who sent it.
     pub source: Source,
-    /// Where to; none of frames.
-    pub to: Option<(IpAddr, u16)>,
+    /// Where to.
+    pub to: To,
+    /// The VLAN of a frame without IP, if it was in one.
+    pub vlan: Option<Vlan>,
     /// How long it was.
     pub len: usize,
     /// As much of it as there is.
     pub bytes: &'a [u8],
+}
+
+/// Where a packet went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum To {
+    /// A port of a host or a group.
+    Port(IpAddr, u16),
+    /// An interface or a group; zeros where the capture does not say it.
+    Mac([u8; 6]),
 }
 
 /// Finds the payload of a packet of a link (LINKTYPE_).
@@ -45,31 +57,38 @@ pub fn find(link: u32, packet: &[u8]) -> Found<'_> {
         0 | 108 => ip(inside(4)),
         1 => ethernet(packet),
         12 | 14 | 101 | 228 | 229 => ip(packet),
-        113 => by_type(be16(packet, 14), mac(packet, 6), inside(16)),
-        276 => by_type(be16(packet, 0), mac(packet, 12), inside(20)),
+        113 => cooked(packet, 14, 6, 16),
+        276 => cooked(packet, 0, 12, 20),
         _ => Found::UnknownLink,
     }
 }
 
-fn ethernet(frame: &[u8]) -> Found<'_> {
-    let source = mac(frame, 6);
-    let mut at = 12;
-    while VLANS.contains(&be16(frame, at)) {
-        at += 4;
-    }
-    by_type(
-        be16(frame, at),
-        source,
-        frame.get(at + 2..).unwrap_or_default(),
-    )
+fn ethernet(bytes: &[u8]) -> Found<'_> {
+    by_type(Frame::of(bytes), bytes)
 }
 
-fn by_type(kind: u16, source: [u8; 6], inside: &[u8]) -> Found<'_> {
-    match kind {
+/// A frame of Linux's "any", which has no address that it went to: the type of what is in it, who sent it, where it begins.
+fn cooked(bytes: &[u8], kind: usize, from: usize, at: usize) -> Found<'_> {
+    // A tag stands in front of what is in it, as in a frame.
+    let tagged = VLANS.contains(&be16(bytes, kind)).then(|| be16(bytes, at));
+    let frame = Frame {
+        to: [0; 6],
+        from: mac(bytes, from),
+        vlan: tagged.map(Vlan::of_tag),
+        kind: be16(bytes, if tagged.is_some() { at + 2 } else { kind }),
+        at: if tagged.is_some() { at + 4 } else { at },
+    };
+    by_type(frame, bytes)
+}
+
+fn by_type(frame: Frame, bytes: &[u8]) -> Found<'_> {
+    let inside = bytes.get(frame.at..).unwrap_or_default();
+    match frame.kind {
         IPV4 | IPV6 => ip(inside),
         UADP => Found::Payload(Payload {
-            source: Source::Mac(source),
-            to: None,
+            source: Source::Mac(frame.from),
+            to: To::Mac(frame.to),
+            vlan: frame.vlan,
             len: inside.len(),
             bytes: inside,
         }),
@@ -93,12 +112,24 @@ fn ipv4(packet: &[u8]) -> Found<'_> {
     if byte(head, 9) != UDP {
         return Found::Other;
     }
+    let begin = (usize::from(byte(head, 0) & 0x0f) * 4).max(20);
+    let place = be16(head, 6);
     // More fragments, or not the first.
-    if be16(head, 6) & 0x3fff != 0 {
-        return Found::Fragment;
+    if place & 0x3fff != 0 {
+        // Behind its end short frames are filled up.
+        let bytes = packet.get(begin..usize::from(be16(head, 2)));
+        return Found::Fragment(bytes.map(|bytes| Part {
+            of: Name {
+                from,
+                to,
+                number: be16(head, 4).into(),
+            },
+            at: usize::from(place & 0x1fff) * 8,
+            more: place & 0x2000 != 0,
+            bytes,
+        }));
     }
-    let begin = usize::from(byte(head, 0) & 0x0f) * 4;
-    udp(packet.get(begin.max(20)..).unwrap_or_default(), from, to)
+    udp(packet.get(begin..).unwrap_or_default(), from, to)
 }
 
 fn ipv6(packet: &[u8]) -> Found<'_> {
@@ -111,7 +142,27 @@ fn ipv6(packet: &[u8]) -> Found<'_> {
     loop {
         match next {
             UDP => return udp(packet.get(at..).unwrap_or_default(), from, to),
-            44 => return Found::Fragment,
+            44 => {
+                let Some(part) = packet.get(at..).and_then(<[u8]>::first_chunk::<8>) else {
+                    return Found::Other;
+                };
+                if byte(part, 0) != UDP {
+                    return Found::Other;
+                }
+                let number = part.last_chunk().copied().unwrap_or_default();
+                let place = be16(part, 2);
+                let bytes = packet.get(at + 8..40 + usize::from(be16(head, 4)));
+                return Found::Fragment(bytes.map(|bytes| Part {
+                    of: Name {
+                        from,
+                        to,
+                        number: u32::from_be_bytes(number),
+                    },
+                    at: usize::from(place & !7),
+                    more: place & 1 == 1,
+                    bytes,
+                }));
+            }
             // Hop by hop, routing, destination: the next one, and a length in eights of bytes.
             0 | 43 | 60 => {
                 let Some(&[following, len]) = packet.get(at..).and_then(<[u8]>::first_chunk) else {
@@ -125,7 +176,8 @@ fn ipv6(packet: &[u8]) -> Found<'_> {
     }
 }
 
-fn udp(segment: &[u8], from: IpAddr, to: IpAddr) -> Found<'_> {
+/// A datagram with its header.
+pub fn udp(segment: &[u8], from: IpAddr, to: IpAddr) -> Found<'_> {
     let len = usize::from(be16(segment, 4));
     let (Some(bytes), true) = (segment.get(8..), len >= 8) else {
         return Found::Other;
@@ -133,7 +185,8 @@ fn udp(segment: &[u8], from: IpAddr, to: IpAddr) -> Found<'_> {
     let len = len - 8;
     Found::Payload(Payload {
         source: Source::Ip(from),
-        to: Some((to, be16(segment, 2))),
+        to: To::Port(to, be16(segment, 2)),
+        vlan: None,
         len,
         // Short frames are filled up.
         bytes: bytes.get(..len).unwrap_or(bytes),
@@ -142,15 +195,6 @@ fn udp(segment: &[u8], from: IpAddr, to: IpAddr) -> Found<'_> {
 
 fn byte(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or_default()
-}
-
-fn be16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes([byte(bytes, at), byte(bytes, at + 1)])
-}
-
-fn mac(bytes: &[u8], at: usize) -> [u8; 6] {
-    let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
-    found.copied().unwrap_or_default()
 }
 
 fn address4(bytes: &[u8], at: usize) -> IpAddr {

@@ -386,6 +386,69 @@ fn a_torn_file_is_read_up_to_its_end_and_a_broken_one_says_where() {
     assert!(error(&ng.bytes).contains("an interface that was not described"));
 }
 
+#[test]
+fn datagrams_that_ip_cut_up_are_put_together() {
+    let mut file = Writer::pcap(101, true, false);
+    let mut at = BEGUN;
+    let mut put = |packet: &[u8]| {
+        at += MILLI;
+        file.packet(at, true, packet, packet.len());
+    };
+    for number in 0..4 {
+        let segment = udp(&message(number), 4840);
+        let (a, b, c) = (&segment[..32], &segment[32..64], &segment[64..]);
+        match number {
+            // In order, out of order, with one missing, and over IPv6.
+            0 => [(a, 0x2000), (b, 0x2004), (c, 8)].map(|(it, flags)| put(&ipv4(it, flags))),
+            1 => [(c, 8), (a, 0x2000), (b, 0x2004)].map(|(it, flags)| put(&ipv4(it, flags))),
+            2 => [(a, [0, 1]), (b, [0, 33]), (c, [0, 64])].map(|(it, [high, low])| {
+                put(&ipv6(it, &[17, 0, high, low, 0, 0, 0, 7], 44));
+            }),
+            _ => [(a, 0x2000), (a, 0x2000), (c, 8)].map(|(it, flags)| put(&ipv4(it, flags))),
+        };
+    }
+    let heard = heard(&file.bytes);
+    assert_eq!((heard.datagrams, heard.values), (3, 30), "{heard:?}");
+    assert_eq!((heard.unreadable(), heard.lost()), (0, 0));
+    let captured = heard.capture.unwrap();
+    assert_eq!((captured.packets, captured.reassembled), (12, 3));
+    assert_eq!((captured.fragments, captured.others), (3, 0));
+    // The first was whole 3 ms after the beginning, the last 9 ms.
+    assert_eq!(heard.elapsed_ns, 6 * MILLI);
+}
+
+#[test]
+fn frames_are_taken_by_address_and_vlan_and_say_theirs() {
+    let bytes = message(1);
+    let mut file = Writer::pcap(1, true, false);
+    let kinds: [&[u8]; 3] = [
+        &[0xb6, 0x2c],
+        &[0x81, 0, 0x60, 5, 0xb6, 0x2c],
+        &[0x88, 0xa8, 0x20, 7, 0x81, 0, 0, 9, 0xb6, 0x2c],
+    ];
+    for kind in kinds {
+        let frame = ethernet(kind, &bytes);
+        file.packet(BEGUN, true, &frame, frame.len());
+    }
+    let taken = |to: Option<&str>| try_read(&file.bytes, to).unwrap();
+    let datagrams = |to: &str| taken(Some(to)).datagrams;
+    assert_eq!(taken(None).datagrams, 3);
+    assert_eq!(datagrams("opc.eth://01-00-5e-00-02-0e"), 3);
+    assert_eq!(datagrams("opc.eth://01-00-5e-00-02-0f"), 0);
+    assert_eq!(datagrams("opc.eth://01-00-5e-00-02-0e:5"), 1);
+    assert_eq!(datagrams("opc.eth://01-00-5e-00-02-0e:7.1"), 1);
+    assert_eq!(datagrams("opc.eth://01-00-5e-00-02-0e:7.2"), 0);
+    assert_eq!(datagrams("opc.udp://0.0.0.0:4840"), 0);
+    let heard = taken(Some("opc.eth://01-00-5e-00-02-0e:5.3"));
+    let stream = &heard.streams[0];
+    assert_eq!((stream.vlan, stream.priority), (Some(5), Some(3)));
+    assert_eq!(stream.source.as_deref(), Some("de:ad:be:ef:00:01"));
+    assert_eq!(
+        taken(Some("opc.eth://01-00-5e-00-02-0e:7")).streams[0].vlan,
+        Some(7)
+    );
+}
+
 /// Whatever stands in a file, it is read to an end or refused.
 #[test]
 fn no_bytes_bring_it_down() {
