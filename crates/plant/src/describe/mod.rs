@@ -133,6 +133,10 @@ pub struct Brokered {
     pub user: Option<String>,
     /// The file with the password of who logs in.
     pub password_file: Option<PathBuf>,
+    /// The file with the certificate that is shown to a broker that asks for one, and those above it.
+    pub client_cert: Option<PathBuf>,
+    /// The file with its private key.
+    pub client_key: Option<PathBuf>,
 }
 
 impl Default for Brokered {
@@ -143,6 +147,8 @@ impl Default for Brokered {
             qos: 0,
             user: None,
             password_file: None,
+            client_cert: None,
+            client_key: None,
         }
     }
 }

@@ -61,6 +61,8 @@ pub struct PublishTable {
     pub qos: Option<Spanned<u8>>,
     pub user: Option<String>,
     pub password_file: Option<Spanned<PathBuf>>,
+    pub client_cert: Option<Spanned<PathBuf>>,
+    pub client_key: Option<Spanned<PathBuf>>,
     pub discovery: Option<Spanned<String>>,
     pub interface: Option<String>,
     pub interval: Option<Spanned<Span>>,

@@ -1,7 +1,7 @@
 //! From a file as it is typed to a plant: everything but its variables.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toml::Spanned;
@@ -218,15 +218,34 @@ fn brokered(table: &PublishTable, folder: &Path) -> Read<Brokered> {
     {
         return Err(Complaint::about(file, "is of nobody (want a user, too)"));
     }
+    match (&table.client_cert, &table.client_key) {
+        (Some(file), _) | (_, Some(file)) if !to.starts_with("mqtts://") => {
+            let what = "is shown inside TLS only (want to = \"mqtts://HOST\")";
+            return Err(Complaint::about(file, what));
+        }
+        (Some(certificate), None) => {
+            return Err(Complaint::about(
+                certificate,
+                "has no key (want client_key, too)",
+            ));
+        }
+        (None, Some(key)) => {
+            return Err(Complaint::about(
+                key,
+                "is of no certificate (want client_cert, too)",
+            ));
+        }
+        _ => {}
+    }
+    let found = |file: &Option<Spanned<PathBuf>>| file.as_ref().map(|it| folder.join(it.get_ref()));
     Ok(Brokered {
         mapping,
         mqtt: one_of(table.mqtt.as_ref(), &["3.1.1", "5"])?,
         qos: table.qos.as_ref().map_or(0, |it| *it.get_ref()),
         user: table.user.clone(),
-        password_file: table
-            .password_file
-            .as_ref()
-            .map(|it| folder.join(it.get_ref())),
+        password_file: found(&table.password_file),
+        client_cert: found(&table.client_cert),
+        client_key: found(&table.client_key),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Where PubSub goes to or comes from, and how a broker is spoken to, as typed.
 
 use std::fmt::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::builder::PossibleValuesParser;
@@ -225,17 +225,25 @@ impl Broker {
 impl Broker {
     /// The certificate that is shown, if there is one.
     fn own(&self) -> Result<Option<ClientCertificate>, Failure> {
-        let (Some(certificate), Some(key)) = (&self.client_cert, &self.client_key) else {
-            return Ok(None);
-        };
-        let broken = |error: &dyn fmt::Display| Failure::usage(error.to_string());
-        let all = pki::store::read_certificates(certificate).map_err(|error| broken(&error))?;
-        let key = pki::store::read_key(key).map_err(|error| broken(&error))?;
-        Ok(Some(ClientCertificate {
-            chain: all.iter().map(|it| it.der().to_vec()).collect(),
-            pkcs8: Zeroizing::new(key.pkcs8().to_vec()),
-        }))
+        own(self.client_cert.as_deref(), self.client_key.as_deref())
     }
+}
+
+/// The certificate of a file, with its key, if there is one.
+pub fn own(
+    certificate: Option<&Path>,
+    key: Option<&Path>,
+) -> Result<Option<ClientCertificate>, Failure> {
+    let (Some(certificate), Some(key)) = (certificate, key) else {
+        return Ok(None);
+    };
+    let broken = |error: &dyn fmt::Display| Failure::usage(error.to_string());
+    let all = pki::store::read_certificates(certificate).map_err(|error| broken(&error))?;
+    let key = pki::store::read_key(key).map_err(|error| broken(&error))?;
+    Ok(Some(ClientCertificate {
+        chain: all.iter().map(|it| it.der().to_vec()).collect(),
+        pkcs8: Zeroizing::new(key.pkcs8().to_vec()),
+    }))
 }
 
 /// A version of MQTT by its name.

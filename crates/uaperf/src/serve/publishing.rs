@@ -79,6 +79,13 @@ pub struct Args {
     /// File with the password of --publish-user in its first line
     #[arg(long, value_name = "FILE", requires = "publish_user")]
     publish_password_file: Option<PathBuf>,
+    /// Show this certificate (DER or PEM, with those above it) to a broker that asks for one, mqtts://; its key is
+    /// --publish-client-key
+    #[arg(long, value_name = "FILE", requires = "publish_client_key")]
+    publish_client_cert: Option<PathBuf>,
+    /// Private key of --publish-client-cert (DER or PEM)
+    #[arg(long, value_name = "FILE", requires = "publish_client_cert")]
+    publish_client_key: Option<PathBuf>,
 }
 
 impl Args {
@@ -101,6 +108,14 @@ impl Args {
                 .hint("JSON goes to brokers: mqtt://HOST")
                 .into());
         }
+        let in_the_clear = |to: &&Url| !matches!(to, Url::Mqtt(it) if it.is_secured());
+        if self.publish_client_cert.is_some()
+            && let Some(to) = self.publish.iter().find(in_the_clear)
+        {
+            let what =
+                format!("--publish-client-cert with {to}: certificates are shown inside TLS");
+            return Err(Failure::usage(what).hint("mqtts://").into());
+        }
         let security = self.secured(&config.security_groups)?;
         if security.is_some() && self.publish_mapping != "uadp" {
             let what = format!(
@@ -119,6 +134,8 @@ impl Args {
                 qos: self.publish_qos,
                 user: self.publish_user.clone(),
                 password_file: self.publish_password_file.clone(),
+                client_cert: self.publish_client_cert.clone(),
+                client_key: self.publish_client_key.clone(),
             },
             discovery: self.publish_discovery.map(|it| it.to_string()),
             interface: self.publish_interface.as_ref().map(ToString::to_string),
@@ -371,7 +388,13 @@ fn target(to: &Url, it: &plant::Brokered, trusted: &TlsTrust) -> anyhow::Result<
         login: it.user.as_ref().map(login).transpose()?,
         in_flight: IN_FLIGHT,
         tls: match url.is_secured() {
-            true => Some(trusted.client(url.host())?),
+            true => {
+                let own = broker::own(it.client_cert.as_deref(), it.client_key.as_deref())?;
+                let client = trusted.client_showing(url.host(), own.as_ref());
+                Some(client.map_err(|error| {
+                    Failure::usage(format!("publish: the client's certificate: {error}"))
+                })?)
+            }
             false => None,
         },
         url,

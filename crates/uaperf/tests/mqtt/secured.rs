@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::broker::Broker;
-use crate::support::{Said, command};
+use crate::support::{Said, Server, command};
 use crate::{end, listen, number, publish};
 
 fn good(folder: &Path, words: &str) -> String {
@@ -201,6 +201,74 @@ fn a_broker_that_wants_to_know_its_clients_is_shown_their_certificates() {
     assert_eq!(number(&sent, "/result/mqtt/acknowledged"), 5, "{sent:#}");
     // Not over a connection that everybody can read.
     let words = [&["publish", "mqtt://127.0.0.1:9"], &own[..]].concat();
+    let said = Said::by(&mut command(folder, &words));
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("inside TLS"), "{}", said.err);
+}
+
+#[test]
+fn a_plant_shows_its_certificate_to_a_broker_that_asks_for_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    certificates(folder);
+    good(folder, "ca issue lab client --ip 127.0.0.1");
+    let root = pki::store::read_certificates(&folder.join("lab/root.der")).unwrap();
+    let root: String = root.iter().map(pki::Certificate::pem).collect();
+    std::fs::write(folder.join("root.pem"), root).unwrap();
+    let more = format!(
+        "cafile {}/root.pem\nrequire_certificate true\nallow_anonymous true",
+        folder.display()
+    );
+    let Some(broker) = Broker::start(folder, &config(folder, &more)) else {
+        return;
+    };
+    let url = broker.url("/plant");
+    let file = folder.join("line.toml").display().to_string();
+    let write = |own: &str| {
+        let text = format!(
+            "[[namespace]]\nuri = 'urn:line'\n[[namespace.signals]]\ncount = 30\nname = 'A{{n}}'\ntype = 'UInt32'\n\
+             pattern = 'counter'\nupdate = '20ms'\n[[publish]]\nto = '{url}'\ninterval = '20ms'\nqos = 1\n{own}"
+        );
+        std::fs::write(&file, text).unwrap();
+    };
+    let refused = |own: &str| {
+        write(own);
+        let words = ["serve", "line.toml", "--port", "0", "--trust"];
+        let said = Said::by(&mut command(folder, &words));
+        assert!(!said.out.contains("READY"), "{}", said.out);
+        said
+    };
+    let said = refused("");
+    assert_eq!(said.code, 1, "{}{}", said.out, said.err);
+    assert!(said.err.contains(&url), "{}", said.err);
+    let own = [
+        "--client-cert",
+        "lab/issued/client.der",
+        "--client-key",
+        "lab/issued/client.key",
+    ];
+    let words = [&own[..], &["--trust", "--datagrams", "10"]].concat();
+    let listener = listen(folder, &broker.url("/plant/#"), &words);
+    // Files are looked for beside that of the plant.
+    write("client_cert = 'lab/issued/client.der'\nclient_key = 'lab/issued/client.key'\n");
+    let server = Server::start(&folder.join("server"), &[&file, "--trust"]);
+    let (heard, _) = end(listener);
+    drop(server);
+    assert_eq!(number(&heard, "/result/datagrams"), 10, "{heard:#}");
+    assert_eq!(number(&heard, "/result/values"), 300, "{heard:#}");
+    // Neither without its key, nor where everybody could read it.
+    let said = refused("client_cert = 'lab/issued/client.der'\n");
+    assert_ne!(said.code, 0);
+    assert!(said.err.contains("client_key"), "{}", said.err);
+    let words = [
+        "serve",
+        "--publish",
+        "mqtt://127.0.0.1:9",
+        "--publish-client-cert",
+        "a",
+        "--publish-client-key",
+        "b",
+    ];
     let said = Said::by(&mut command(folder, &words));
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(said.err.contains("inside TLS"), "{}", said.err);
