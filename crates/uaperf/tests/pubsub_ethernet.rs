@@ -55,8 +55,8 @@ fn cable() -> bool {
 }
 
 /// A listener that is ready.
-fn listen(folder: &Path, words: &[&str]) -> Child {
-    let mut child = command(folder, &["listen", "--json", "--duration", "20s"])
+fn listen(folder: &Path, duration: &str, words: &[&str]) -> Child {
+    let mut child = command(folder, &["listen", "--json", "--duration", duration])
         .args(words)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -121,6 +121,7 @@ fn frames_come_whole_with_their_vlan_stamps_and_delays() {
         let url = format!("opc.eth://{heard_at}");
         let listener = listen(
             folder,
+            "20s",
             &[
                 &url,
                 "--interface",
@@ -164,6 +165,29 @@ fn frames_come_whole_with_their_vlan_stamps_and_delays() {
 }
 
 #[test]
+fn frames_that_nobody_read_in_time_are_counted_by_the_socket_to_the_last() {
+    if !cable() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = ["opc.eth://right", "--receive-buffer", "1KiB"];
+    let listener = listen(folder, "4s", &words);
+    let to = "opc.eth://01-00-5e-00-00-01";
+    // Fewer than may wait between the interfaces.
+    let words = [to, "--interface", "left", "--max", "--cycles", "900"];
+    let sent = &publish(folder, &words)["result"];
+    assert_eq!(sent["datagrams"], 900, "{sent:#}");
+    let told = end(listener);
+    let heard = &told["result"];
+    let (came, dropped) = (&heard["datagrams"], &heard["socket_drops"]);
+    let (came, dropped) = (came.as_u64().unwrap(), dropped.as_u64().unwrap());
+    assert!(dropped > 0, "{heard:#}");
+    assert_eq!(came + dropped, 900, "{heard:#}");
+    assert_eq!(told["verdict"], "GENERATOR-LIMITED", "{told:#}");
+}
+
+#[test]
 fn a_frame_is_what_part_14_has_and_a_capture_of_it_is_read() {
     if !cable() {
         return;
@@ -202,6 +226,19 @@ fn a_frame_is_what_part_14_has_and_a_capture_of_it_is_read() {
         }
         capture.extend(frame);
     }
+    let to = "opc.eth://01-00-5e-00-00-01";
+    let words = [
+        "publish",
+        to,
+        "--interface",
+        "left",
+        "--cycles",
+        "2",
+        "--interval",
+        "1ms",
+    ];
+    let said = Said::by(&mut command(folder, &words));
+    assert!(said.out.contains("  2 frames of "), "{}", said.out);
     std::fs::write(folder.join("a.pcap"), capture).unwrap();
     let heard = |words: &[&str]| {
         let words = [&["listen", "--pcap", "a.pcap", "--json"], words].concat();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Captured, Counted, Delay, Heard, KeyFeed, Listen, Place, Reading, Stream, Subscribe,
-    Subscribed, Writer, read_capture,
+    Address, Captured, Counted, Delay, EthernetUrl, Heard, KeyFeed, Listen, Place, Reading, Stream,
+    Subscribe, Subscribed, Writer, read_capture,
 };
 use plan::unit::Bytes;
 use plan::unit::duration::{show, show_nanos};
@@ -231,9 +231,13 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
     }
 }
 
-/// What comes, by a broker or without one.
-fn carried(by_broker: bool) -> &'static str {
-    if by_broker { "messages" } else { "datagrams" }
+/// What comes: by a broker, without IP, or over UDP.
+fn carried(it: &Heard) -> &'static str {
+    match &it.mqtt {
+        Some(_) => "messages",
+        None if EthernetUrl::is_one(&it.from) => "frames",
+        None => "datagrams",
+    }
 }
 
 pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
@@ -243,7 +247,7 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
         "{}: {} {}, {} bytes in {}",
         it.from,
         it.datagrams,
-        carried(it.mqtt.is_some()),
+        carried(it),
         it.bytes,
         show(Duration::from_nanos(it.elapsed_ns))
     )?;
@@ -286,7 +290,7 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
         server::write(out, connections)?;
     }
     for stream in &it.streams {
-        write_stream(out, stream, seconds)?;
+        write_stream(out, stream, seconds, carried(it))?;
     }
     Ok(())
 }
@@ -326,7 +330,7 @@ fn write_captured(out: &mut String, it: &Captured) -> std::fmt::Result {
     writeln!(out)
 }
 
-fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result {
+fn write_stream(out: &mut String, it: &Stream, seconds: f64, what: &str) -> std::fmt::Result {
     let id = match (&it.publisher_id, &it.publisher_id_type) {
         (Some(id), Some(kind)) => format!("{} ({kind})", plain(id)),
         _ => "without an id".to_owned(),
@@ -359,10 +363,8 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64) -> std::fmt::Result
     };
     write!(
         out,
-        "  {} {}, {rate:.1}/s, {} bytes",
-        it.datagrams,
-        carried(it.topic.is_some()),
-        it.bytes
+        "  {} {what}, {rate:.1}/s, {} bytes",
+        it.datagrams, it.bytes
     )?;
     if it.chunks > 0 {
         write!(out, ", {} of them parts of larger messages", it.chunks)?;

@@ -304,10 +304,10 @@ pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result
         out,
         "  {} {} of {} bytes, {:.0}/s; {} values, {:.0}/s",
         it.datagrams,
-        if it.mqtt.is_some() {
-            "messages"
-        } else {
-            "datagrams"
+        match &it.mqtt {
+            Some(_) => "messages",
+            None if EthernetUrl::is_one(&it.to) => "frames",
+            None => "datagrams",
         },
         it.datagram_bytes,
         it.datagrams as f64 / seconds,
