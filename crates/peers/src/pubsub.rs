@@ -1,6 +1,6 @@
 //! Publishers and subscribers of other stacks: `stacks/README.md` says what they do.
 
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
@@ -62,6 +62,17 @@ impl PubSub {
             Some("READY") => Ok(started),
             _ => Err(PubSubError::Ended(stack.name)),
         }
+    }
+
+    /// Gives it a line.
+    ///
+    /// # Errors
+    /// It does not read any more.
+    pub fn say(&mut self, line: &str) -> io::Result<()> {
+        let input = self.child.stdin.as_mut();
+        let input = input.ok_or(io::ErrorKind::BrokenPipe)?;
+        writeln!(input, "{line}")?;
+        input.flush()
     }
 
     /// The next line that it prints, once it does; none when it has ended.

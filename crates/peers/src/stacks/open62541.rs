@@ -60,6 +60,7 @@ pub(super) static STACK: Stack = Stack {
         "client.c" from "open62541/client.c",
         "judge.h" from "open62541/judge.h",
         "pubsub.c" from "open62541/pubsub.c",
+        "json.h" from "open62541/json.h",
     ],
     steps: &[Step {
         what: "build mbedTLS, open62541 and our programs on it",
@@ -118,6 +119,17 @@ pub(super) static STACK: Stack = Stack {
                    (BadConnectionRejected) where a listener on the same host has it (our publisher \
                    names the address in its WriterGroup)",
             clause: None,
+        },
+        Quirk {
+            what: "of a DataSetMessage in JSON the decoder takes no SequenceNumber above 65535 and no Status that \
+                   is not Good",
+            clause: Some("Part 14, 7.2.5.4 (SequenceNumber is a UInt32, Status a StatusCode)"),
+        },
+        Quirk {
+            what: "in JSON there are key frames with typed fields only: no bare values, no delta, event or \
+                   keep-alive messages, no names of writers and groups; a DataSetMessage without its \
+                   DataSetWriterId is refused",
+            clause: Some("Part 14, 7.2.5.4 (all of them are optional or allowed)"),
         },
         Quirk {
             what: "a WriterGroup that is triggered before its socket is open sends nothing and \

@@ -1,6 +1,9 @@
 /* Publishes, or subscribes to, PubSub over UDP:
  * pubsub publish|subscribe HOST:PORT --encoding variant|raw|value [--cycles N]
- *        [--security sign|sign-and-encrypt --keys HEX] */
+ *        [--security sign|sign-and-encrypt --keys HEX] [--interval MILLISECONDS]
+ * Or has its JSON judged: pubsub json-encode|json-decode (json.h). */
+#include "json.h"
+
 #include <open62541/plugin/log_stdout.h>
 #include <open62541/plugin/securitypolicy_default.h>
 #include <open62541/server.h>
@@ -106,7 +109,8 @@ static void add_variables(const UA_DataType *types[FIELDS]) {
 
 /* --- publishing: a Double, an Int32, a UInt16 and a Boolean, all of them made of the cycle --- */
 
-static void publish(const char *address, unsigned cycles) {
+/* With an interval the stack's own timer publishes, until this program is ended. */
+static void publish(const char *address, unsigned cycles, double interval) {
     const UA_DataType *types[FIELDS] = {
         &UA_TYPES[UA_TYPES_DOUBLE], &UA_TYPES[UA_TYPES_INT32],
         &UA_TYPES[UA_TYPES_UINT16], &UA_TYPES[UA_TYPES_BOOLEAN]};
@@ -136,7 +140,8 @@ static void publish(const char *address, unsigned cycles) {
     UA_WriterGroupConfig groupConfig;
     memset(&groupConfig, 0, sizeof groupConfig);
     groupConfig.name = text("group");
-    groupConfig.publishingInterval = 3600 * 1000; /* cycles are triggered below */
+    /* Without one cycles are triggered below. */
+    groupConfig.publishingInterval = interval > 0 ? interval : 3600 * 1000;
     groupConfig.writerGroupId = 100;
     groupConfig.encodingMimeType = UA_PUBSUB_ENCODING_UADP;
     groupConfig.securityMode = mode;
@@ -188,6 +193,8 @@ static void publish(const char *address, unsigned cycles) {
     }
     printf("READY\n");
     fflush(stdout);
+    while(interval > 0 && !is_over())
+        UA_Server_run_iterate(server, true);
     for(unsigned cycle = 0; cycle < cycles && !is_over(); cycle++) {
         UA_Double number = cycle + 0.5;
         UA_Int32 below = -(UA_Int32)cycle;
@@ -284,10 +291,13 @@ static void subscribe(const char *address) {
 }
 
 int main(int count, char **words) {
+    if(count == 2 && strncmp(words[1], "json-", 5) == 0)
+        return json(strcmp(words[1], "json-encode") == 0);
     if(count < 3)
         die("pubsub publish|subscribe HOST:PORT --encoding variant|raw|value [--cycles N] "
             "[--security sign|sign-and-encrypt --keys HEX]");
     unsigned cycles = 0;
+    double interval = 0;
     for(int i = 3; i + 1 < count; i += 2) {
         const char *name = words[i], *value = words[i + 1];
         if(strcmp(name, "--encoding") == 0)
@@ -297,6 +307,8 @@ int main(int count, char **words) {
                                                      : UA_DATASETFIELDCONTENTMASK_NONE;
         else if(strcmp(name, "--cycles") == 0)
             cycles = (unsigned)strtoul(value, NULL, 10);
+        else if(strcmp(name, "--interval") == 0)
+            interval = strtod(value, NULL);
         else if(strcmp(name, "--security") == 0)
             mode = strcmp(value, "sign") == 0 ? UA_MESSAGESECURITYMODE_SIGN
                                               : UA_MESSAGESECURITYMODE_SIGNANDENCRYPT;
@@ -328,7 +340,7 @@ int main(int count, char **words) {
     if(!server)
         die("no server");
     if(strcmp(words[1], "publish") == 0)
-        publish(words[2], cycles);
+        publish(words[2], cycles, interval);
     else
         subscribe(words[2]);
     UA_Server_run_shutdown(server);
