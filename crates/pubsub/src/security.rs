@@ -1,6 +1,8 @@
 //! Keys, signatures, encryption, replay, and several tokens at a time (Part 14, 7.2.4.4.3).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub use wire::policy::pubsub::{
     GroupKeys, KeyLength, PubSubPolicy, RawKey, SecurityKeys, UnknownPolicy, token_after,
@@ -22,6 +24,22 @@ pub enum Mode {
 
 const NONCE_LEN: usize = 8;
 
+/// Numbers the messages that a publisher secures with one key; a copy goes on with the same numbers. One of each key is
+/// for all that is sent with the same PublisherId, data of any writer group and announcements (Part 14, 7.2.4.4.3.2).
+#[derive(Debug, Clone, Default)]
+pub struct NonceSequence(Arc<AtomicU32>);
+
+impl NonceSequence {
+    /// The next number, from 1 on; none after the last one.
+    fn next(&self) -> Option<u32> {
+        let next = |last: u32| last.checked_add(1);
+        let last = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        last.ok().and_then(next)
+    }
+}
+
 /// Secures what one writer group publishes.
 #[derive(Debug)]
 pub struct Sealer {
@@ -29,7 +47,7 @@ pub struct Sealer {
     token_id: u32,
     mode: Mode,
     random: [u8; 4],
-    sequence: u32,
+    sequence: NonceSequence,
 }
 
 impl Sealer {
@@ -40,13 +58,25 @@ impl Sealer {
             token_id,
             mode,
             random,
-            sequence: 0,
+            sequence: NonceSequence::default(),
         }
     }
 
-    /// Another key from the next message on. The sequence begins anew (Part 14, 7.2.4.4.3.2).
-    pub fn roll_over(&mut self, keys: GroupKeys, token_id: u32, random: [u8; 4]) {
-        *self = Self::new(keys, token_id, self.mode, random);
+    /// The same, with the numbers that others of the same PublisherId have for this key, too.
+    #[must_use]
+    pub fn numbered(self, sequence: NonceSequence) -> Self {
+        Self { sequence, ..self }
+    }
+
+    /// Another key from the next message on, with the sequence of that key, which begins anew (Part 14, 7.2.4.4.3.2).
+    pub fn roll_over(
+        &mut self,
+        keys: GroupKeys,
+        token_id: u32,
+        random: [u8; 4],
+        sequence: NonceSequence,
+    ) {
+        *self = Self::new(keys, token_id, self.mode, random).numbered(sequence);
     }
 
     /// The header that a message needs before it can be sealed.
@@ -67,7 +97,12 @@ impl Sealer {
     /// The sequence of the nonce ends after 2^32 messages; then it is false too, and another key is needed.
     #[must_use]
     pub fn seal(&mut self, message: &mut Vec<u8>, at: &Offsets) -> bool {
-        let Some(sequence) = self.sequence.checked_add(1) else {
+        let token = at.token;
+        let room = token.and_then(|token| message.get(token..token + 5 + NONCE_LEN));
+        if room.is_none() || message.get(at.payload..).is_none() {
+            return false;
+        }
+        let Some(sequence) = self.sequence.next() else {
             return false;
         };
         let mut nonce = [0; NONCE_LEN];
@@ -87,7 +122,6 @@ impl Sealer {
         }
         let signature = self.keys.sign(message);
         message.extend_from_slice(&signature);
-        self.sequence = sequence;
         true
     }
 }

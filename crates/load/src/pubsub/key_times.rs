@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use pubsub::security::{GroupKeys, KeyLength, KeyRing, token_after};
+use pubsub::security::{GroupKeys, KeyLength, KeyRing, NonceSequence, token_after};
 pub use pubsub::security::{RawKey, SecurityKeys};
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,8 @@ struct Entry {
     serial: u64,
     raw: RawKey,
     keys: GroupKeys,
+    /// Numbers what this process secures with it.
+    sequence: NonceSequence,
     /// None for one that was so before anybody asked.
     from: Option<Instant>,
 }
@@ -119,6 +121,7 @@ impl KeyTimes {
             serial: n as u64,
             raw: RawKey::default(),
             keys: keys.clone(),
+            sequence: NonceSequence::default(),
             from: (n > 0)
                 .then(|| start + each.saturating_mul(u32::try_from(n).unwrap_or(u32::MAX))),
         };
@@ -174,6 +177,7 @@ impl KeyTimes {
                         serial: state.serials,
                         raw: raw.clone(),
                         keys,
+                        sequence: NonceSequence::default(),
                         from,
                     }
                 }
@@ -210,6 +214,7 @@ impl KeyTimes {
                 serial: state.serials,
                 raw: raw.clone(),
                 keys: GroupKeys::new(told.policy, raw)?,
+                sequence: NonceSequence::default(),
                 from: None,
             });
         }
@@ -291,7 +296,17 @@ impl KeyTimes {
             token: it.token,
             serial: it.serial,
             keys: it.keys.clone(),
+            sequence: it.sequence.clone(),
         })
+    }
+
+    /// Those of a file have their times so much later.
+    pub(super) fn postpone(&self, by: Duration) {
+        let mut state = self.state();
+        for entry in &mut state.entries {
+            entry.from = entry.from.map(|from| from + by);
+        }
+        self.0.changes.fetch_add(1, Ordering::Release);
     }
 
     /// How the key service was asked so far.
@@ -309,6 +324,7 @@ pub(super) struct Current {
     pub token: u32,
     serial: u64,
     pub keys: GroupKeys,
+    pub sequence: NonceSequence,
 }
 
 /// Follows the current key, for who secures messages with it.

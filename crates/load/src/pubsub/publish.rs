@@ -150,20 +150,19 @@ pub fn publish(
     };
     let kinds = plan.values.kinds();
     let begun = std::time::Instant::now();
+    // The same for all that is secured: what is sent with one key is numbered through.
+    let times = plan.keys_from(begun);
     let used = match plan.mode {
-        Some(_) => Some(
-            plan.keys_from(begun)
-                .current(begun)
-                .ok_or(PublishError::NoKey)?,
-        ),
+        Some(_) => Some(times.current(begun).ok_or(PublishError::NoKey)?),
         None => None,
     };
     let sealer = |random| {
         let (mode, used) = plan.mode.zip(used.as_ref())?;
-        Some(Sealer::new(used.keys.clone(), used.token, mode, random))
+        let sealer = Sealer::new(used.keys.clone(), used.token, mode, random);
+        Some(sealer.numbered(used.sequence.clone()))
     };
     let now = clock.now().utc;
-    // Each group has counters and a nonce of its own, so each has its own copy of every key.
+    // Each group has counters and random bytes of its own, so each has its own copy of every key.
     let mut templates = Vec::new();
     for group in 1..=plan.groups {
         let sealer = sealer(nonce());
@@ -249,8 +248,7 @@ pub fn publish(
     let teller = match (plan.discovery, plan.mapping) {
         (Some(discovery), Mapping::Uadp) => {
             let announcer = Announcer::new(plan.publisher_id.clone(), sealer(nonce()));
-            let times = plan.keys_from(std::time::Instant::now());
-            let cursor = used.as_ref().map(|used| Cursor::new(times, used));
+            let cursor = used.as_ref().map(|used| Cursor::new(times.clone(), used));
             let described = Described::of(&plan, &kinds);
             let towards = Interface::towards(interface, discovery.at)?;
             let way = (discovery, towards, plan.ttl);
@@ -262,9 +260,11 @@ pub fn publish(
     let each = u64::from(plan.writers) * kinds.len() as u64;
     let start = clock.mono();
     let started = std::time::Instant::now();
-    let mut cursor = used
-        .as_ref()
-        .map(|used| Cursor::new(plan.keys_from(started), used));
+    if plan.key_times.is_none() {
+        // How long a key is used counts from the first cycle.
+        times.postpone(started.duration_since(begun));
+    }
+    let mut cursor = used.as_ref().map(|used| Cursor::new(times.clone(), used));
     let (mut token, mut expired) = (used.as_ref().map_or(0, |it| it.token), false);
     if let Some(progress) = &plan.progress {
         progress.secure_with(token);
@@ -319,7 +319,8 @@ pub fn publish(
                     Form::Json(..) => None,
                 });
                 for sealer in uadp {
-                    sealer.roll_over(other.keys.clone(), other.token, nonce());
+                    let (keys, numbers) = (other.keys.clone(), other.sequence.clone());
+                    sealer.roll_over(keys, other.token, nonce(), numbers);
                 }
             }
             expired = cursor.is_expired(now);

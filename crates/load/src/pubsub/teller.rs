@@ -260,7 +260,7 @@ impl Telling {
         if let (Some(sealer), Some(other)) = (self.announcer.sealer(), other) {
             let mut nonce = [0; 4];
             random()(&mut nonce);
-            sealer.roll_over(other.keys, other.token, nonce);
+            sealer.roll_over(other.keys, other.token, nonce, other.sequence);
         }
     }
 }

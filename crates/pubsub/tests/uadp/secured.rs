@@ -1,6 +1,6 @@
 //! Signatures and encryption, beside bytes that Python's `cryptography` made, and what is refused.
 
-use pubsub::security::{GroupKeys, KeyRing, Mode, OpenError, PubSubPolicy, Sealer};
+use pubsub::security::{GroupKeys, KeyRing, Mode, NonceSequence, OpenError, PubSubPolicy, Sealer};
 use pubsub::view::Known;
 use pubsub::{
     Content, DataSetMessage, Fields, GroupHeader, NetworkMessage, PublisherId, Tolerance, View,
@@ -109,6 +109,27 @@ fn a_byte_that_was_changed_is_noticed_wherever_it_is() {
     }
 }
 
+/// Part 14, 7.2.4.4.3.2: a number is of a SecurityTokenId and a PublisherId, whatever group a message is of.
+#[test]
+fn what_a_publisher_sends_of_several_groups_is_numbered_through() {
+    let policy = PubSubPolicy::Aes256Ctr;
+    let numbers = NonceSequence::default();
+    let sealer = |random| Sealer::new(key(policy), 1, Mode::SignAndEncrypt, [random; 4]);
+    let mut groups = [1, 2].map(|it| sealer(it).numbered(numbers.clone()));
+    let mut ring = KeyRing::new(Some(Mode::Sign), Tolerance::NONE);
+    ring.insert(1, key(policy));
+    for n in 1..=20_u32 {
+        let wire = sealed(&mut groups[n as usize % 2]);
+        let (header, _) = pubsub::Header::parse(&wire, Tolerance::NONE).unwrap();
+        let nonce = header.security.unwrap().nonce;
+        assert_eq!(nonce.bytes()[4..], n.to_le_bytes());
+        assert_eq!(ring.open(&mut wire.clone()).map(drop), Ok(()), "{n}");
+    }
+    // With numbers of its own the same sender would seem to repeat itself.
+    let mut alone = sealed(&mut sealer(3));
+    assert_eq!(ring.open(&mut alone), Err(OpenError::Replayed));
+}
+
 #[test]
 fn what_came_before_is_refused_and_what_is_late_is_not() {
     let policy = PubSubPolicy::Aes128Ctr;
@@ -156,14 +177,14 @@ fn keys_roll_over_without_loss() {
     ring.insert(2, other());
     let first = sealed(&mut sealer);
     let second = sealed(&mut sealer);
-    sealer.roll_over(other(), 2, [2; 4]);
+    sealer.roll_over(other(), 2, [2; 4], NonceSequence::default());
     let third = sealed(&mut sealer);
     // One of the old key comes after one of the new.
     for wire in [first, third.clone(), second] {
         ring.open(&mut wire.clone()).unwrap();
     }
     assert_eq!(ring.open(&mut third.clone()), Err(OpenError::Replayed));
-    sealer.roll_over(other(), 3, [3; 4]);
+    sealer.roll_over(other(), 3, [3; 4], NonceSequence::default());
     let unknown = ring.open(&mut sealed(&mut sealer));
     assert_eq!(unknown, Err(OpenError::NoKey(3)));
 }
