@@ -44,7 +44,7 @@ pub use bottleneck::bottleneck;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use line::Line;
-pub use pubsub::{delivered, pubsub};
+pub use pubsub::{delivered, expired, pubsub};
 pub use shape::Shape;
 pub use slope::Slope;
 pub use steady::{Allowed, Course, Drift, Outage, Settling};

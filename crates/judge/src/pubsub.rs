@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plan::unit::duration::show;
 use record::run::{
-    About, Delivered, Figure, Kind, Listener, Phase, PubSub, Published, Subscribed, Verdict,
+    About, Delivered, Figure, KeyUse, Kind, Listener, Phase, PubSub, Published, Subscribed, Verdict,
 };
 
 /// The verdict of a phase with PubSub; `interrupted` if it ended before its time.
@@ -56,6 +56,15 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
                 About::FewerRequests,
                 text,
                 "a longer interval, or fewer signals",
+            );
+        }
+        if let Some(keys) = sent.keys.as_ref().filter(|keys| keys.expired > 0) {
+            let text = expired(keys, all_of_them);
+            find(
+                Kind::Incomplete,
+                About::Outage,
+                text,
+                "the key service's own log",
             );
         }
         if let Some((late, interval)) = late(phase, sent) {
@@ -130,6 +139,15 @@ pub fn delivered(it: &Delivered, all: u64) -> Vec<Finding> {
         None => {}
     }
     found
+}
+
+/// What was secured with a key whose time was over.
+pub fn expired(keys: &KeyUse, all_of_them: &str) -> String {
+    let why = keys.last_error.as_deref().unwrap_or("it has no more");
+    format!(
+        "{} {all_of_them} were secured with a key whose time was over, as the key service gave no other: {why}",
+        keys.expired
+    )
 }
 
 /// Listeners that lost their broker.
@@ -260,6 +278,29 @@ mod tests {
         assert_eq!(kind(&phase(1_100_000), &good), limited(About::Pacer));
         let full = heard(vec![listener(90, 10), listener(100, 0)]);
         assert_eq!(kind(&phase(0), &full), limited(About::ReceiveDelay));
+    }
+
+    #[test]
+    fn messages_with_a_key_whose_time_is_over_are_no_whole_result() {
+        let mut told = heard(vec![listener(100, 0)]);
+        let mut keys = KeyUse {
+            asked: 3,
+            failed: 1,
+            last_error: Some("timed out".into()),
+            ..KeyUse::default()
+        };
+        told.published.as_mut().unwrap().keys = Some(keys.clone());
+        assert_eq!(kind(&phase(0), &told), (Kind::Valid, vec![]));
+        keys.expired = 7;
+        told.published.as_mut().unwrap().keys = Some(keys);
+        let verdict = pubsub(&phase(0), &told, false);
+        assert_eq!(verdict.kind, Kind::Incomplete);
+        assert_eq!(
+            verdict.evidence,
+            [
+                "7 datagrams were secured with a key whose time was over, as the key service gave no other: timed out"
+            ]
+        );
     }
 
     #[test]

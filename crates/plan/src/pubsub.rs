@@ -24,6 +24,18 @@ pub struct Broker {
     pub same_clock: bool,
 }
 
+/// Who hands out the keys of messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyService {
+    /// `opc.tcp://HOST:PORT`.
+    pub url: String,
+    /// The SecurityGroup.
+    pub group: String,
+    /// Who logs in there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+}
+
 /// A publisher of ours, and listeners that hear it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Publish {
@@ -59,6 +71,9 @@ pub struct Publish {
     pub layout: String,
     /// `none`, `sign`, `sign-and-encrypt`.
     pub security: String,
+    /// Who hands out its keys, if somebody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_service: Option<KeyService>,
     /// How long each key is used, where that was said.
     #[serde(
         rename = "roll_over_ns",
@@ -89,6 +104,12 @@ pub struct Listen {
     pub interface: Option<String>,
     /// What messages have to be secured by at least: `none`, `sign`, `sign-and-encrypt`.
     pub security: String,
+    /// Who hands out the keys of messages, if somebody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_service: Option<KeyService>,
+    /// Where publishers are asked what they send: `opc.udp://ADDRESS:PORT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discovery: Option<String>,
     /// How many listen, each with a socket and a thread.
     pub listeners: u32,
     /// The room for datagrams that wait to be read, of each of them.

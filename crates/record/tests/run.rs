@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use record::run::{
     About, Bottleneck, Candidate, Destination, Energy, Expectation, Figure, Finding, Fingerprint,
-    GapOf, Kind, Limiter, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase,
-    Product, PubSub, Published, ReadError, Sign, SocketUsage, Source, Target, ThreadUsage, Unread,
-    Usage, UsageSeries, Verdict, WarmUp, WriteError,
+    GapOf, KeyUse, Kind, Limiter, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part,
+    Phase, Product, PubSub, Published, ReadError, Sign, SocketUsage, Source, Target, ThreadUsage,
+    TokenUse, Unread, Usage, UsageSeries, Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -70,6 +70,18 @@ fn pubsub() -> PubSub {
         cpu_ns: Figure::Known(4),
         encodings: vec!["RawData".into()],
         security: vec!["sign".into()],
+        discovery: 5,
+        keys: Some(KeyUse {
+            tokens: vec![TokenUse {
+                token: 3,
+                datagrams: 9,
+            }],
+            earlier: 1,
+            asked: 2,
+            failed: 1,
+            last_error: Some("timed out".into()),
+            expired: 4,
+        }),
         ..Listener::default()
     };
     let deaf = Listener {
@@ -88,6 +100,7 @@ fn pubsub() -> PubSub {
             interval_ns: Some(MS),
             planned_cycles: Some(9),
             roll_overs: 1,
+            keys: Some(KeyUse::default()),
             ..Published::default()
         }),
         listeners: vec![heard, deaf],

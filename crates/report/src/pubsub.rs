@@ -19,6 +19,9 @@ pub(crate) fn details(page: &mut Page, phase: &Phase, told: &PubSub) {
         page.row("broker", &text);
     }
     page.row("heard", &heard(told));
+    if let Some(text) = keys(told) {
+        page.row("keys", &text);
+    }
     page.row("lost", &lost(told));
     page.row("a value", &each(phase));
     if listeners > 1 && !told.is_brokered() {
@@ -131,12 +134,43 @@ fn heard(told: &PubSub) -> String {
         (sum(|it| it.late), "late"),
         (sum(|it| it.restarts), "times begun anew"),
         (sum(Listener::unreadable), "not readable"),
+        (sum(|it| it.discovery), "probes and announcements"),
     ] {
         if count > 0 {
             text.push_str(&format!(", {} {what}", grouped(count)));
         }
     }
     text
+}
+
+/// Which keys there were, at the publisher of ours or else at the first listener.
+pub(crate) fn keys(told: &PubSub) -> Option<String> {
+    let sent = told.published.as_ref().and_then(|it| it.keys.as_ref());
+    let heard = told.listeners.iter().find_map(|it| it.keys.as_ref());
+    let it = sent.or(heard)?;
+    let mut text = match it.tokens.as_slice() {
+        [] => "none used".to_owned(),
+        [one] => format!("token {}", one.token),
+        [first, .., last] => format!(
+            "{} tokens, {} to {}",
+            it.tokens.len(),
+            first.token,
+            last.token
+        ),
+    };
+    if it.asked > 0 {
+        let answered = counted(it.asked, "time", "times");
+        text.push_str(&format!("; the key service answered {answered}"));
+    }
+    if let Some(why) = &it.last_error {
+        let failed = counted(it.failed, "request", "requests");
+        text.push_str(&format!(", {failed} failed: {why}"));
+    }
+    if it.expired > 0 {
+        let expired = grouped(it.expired);
+        text.push_str(&format!(", {expired} with a key whose time was over"));
+    }
+    Some(text)
 }
 
 fn lost(told: &PubSub) -> String {

@@ -299,6 +299,13 @@ impl Followed {
         }
     }
 
+    /// Messages that never came so far: of writers with sequence numbers, else of their group.
+    pub fn lost(&self) -> u64 {
+        let lost = |it: &Option<Tracker>| it.as_ref().map_or(0, |it| it.counts().lost);
+        let writers: u64 = self.writers.values().map(|it| lost(&it.sequence)).sum();
+        writers.max(lost(&self.sequence))
+    }
+
     pub fn close(self, id: Option<PublisherId<'static>>, group: Option<u16>) -> Stream {
         Stream {
             publisher_id_type: id.as_ref().map(|it| it.type_name().to_owned()),

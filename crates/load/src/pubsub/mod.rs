@@ -54,7 +54,7 @@ pub use place::Place;
 pub use post::{Knowledge, Post, Until};
 pub use publication::{Discovery, Mapping, Publish, Target};
 pub use publish::{PublishError, Published, publish};
-pub use received::PhaseClock;
+pub use received::{PhaseClock, SoFar};
 pub use spread::Spread;
 pub use subscriber::{Subscribe, subscribe};
 pub use teller::Asked;

@@ -4,16 +4,20 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use plan::unit::duration::nanos;
 use pubsub::Tolerance;
 use pubsub::raw::RawType;
 use pubsub::security::KeyRing;
 use record::Tally;
+use record::ledger::TICK_NS;
 
 use super::datagram::Receiver;
+use super::key_times::KeyFeed;
 use super::listen::{Takes, now, open, take_all};
-use super::received::{Ending, PhaseClock, Received};
+use super::prober::Prober;
+use super::received::{Ending, PhaseClock, Received, SoFar};
 use super::subscriber::Subscription;
-use super::{BrokerError, Heard, Interface, ListenError, Mqtt, Place};
+use super::{Address, BrokerError, Heard, Interface, ListenError, Mqtt, Place};
 use crate::transport::random;
 
 /// So long at most it is waited for datagrams that are on their way when the publisher has ended.
@@ -23,7 +27,10 @@ const QUIET: Duration = Duration::from_millis(200);
 
 /// A listener whose socket is open, or that has subscribed at a broker.
 #[derive(Debug)]
-pub struct Post(Way);
+pub struct Post {
+    way: Way,
+    prober: Option<Prober>,
+}
 
 #[derive(Debug)]
 enum Way {
@@ -45,6 +52,8 @@ pub struct Until<'a> {
 pub struct Knowledge {
     /// Keys.
     pub keys: KeyRing,
+    /// More of them, from a key service.
+    pub feed: Option<KeyFeed>,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
     /// Types of the fields of each DataSet, for RawData.
@@ -70,7 +79,23 @@ impl Post {
         if let Place::Udp(at) = &mut real {
             at.0.set_port(socket.port().map_err(failed)?);
         }
-        Ok(Self(Way::Socket(real, socket)))
+        Ok(Self {
+            way: Way::Socket(real, socket),
+            prober: None,
+        })
+    }
+
+    /// Publishers are asked what they send, at this group or host.
+    ///
+    /// # Errors
+    /// The system does not let it ask there.
+    pub fn asking(self, at: Address, interface: Option<&Interface>) -> Result<Self, ListenError> {
+        let towards = Interface::towards(interface, at);
+        let prober = towards.and_then(|interface| Prober::open(at, interface));
+        Ok(Self {
+            prober: Some(prober.map_err(failed_at(&at.to_string()))?),
+            ..self
+        })
     }
 
     /// Subscribes at a broker. `same_clock`: publishers have the clock of this host.
@@ -82,18 +107,22 @@ impl Post {
         random()(&mut name);
         let client_id = format!("uaperf-{:016x}", u64::from_le_bytes(name));
         let subscription = Subscription::open(mqtt, client_id, same_clock)?;
-        Ok(Self(Way::Broker(Box::new(subscription))))
+        Ok(Self {
+            way: Way::Broker(Box::new(subscription)),
+            prober: None,
+        })
     }
 
     /// Where it listens, if not at a broker.
     pub fn place(&self) -> Option<Place> {
-        match &self.0 {
+        match &self.way {
             Way::Socket(at, _) => Some(at.clone()),
             Way::Broker(_) => None,
         }
     }
 
-    /// Listens in a phase with this clock; what comes behind its end is drained.
+    /// Listens in a phase with this clock; what comes behind its end is drained. What it has heard so far is told a few
+    /// times a second.
     ///
     /// # Errors
     /// The socket failed.
@@ -102,6 +131,7 @@ impl Post {
         mut knowledge: Knowledge,
         clock: PhaseClock,
         until: Until<'_>,
+        told: &mut dyn FnMut(SoFar),
     ) -> Result<(Heard, Tally), ListenError> {
         let start = Instant::now();
         let late = Duration::from_nanos(now().saturating_sub(clock.origin_ns));
@@ -117,24 +147,41 @@ impl Post {
             capture: None,
         };
         let mut mqtt = None;
-        match self.0 {
+        let mut telling = Telling {
+            next_ns: TICK_NS,
+            origin_ns: clock.origin_ns,
+            told,
+        };
+        match self.way {
             Way::Socket(at, socket) => {
                 ending.from = at.to_string();
-                take_datagrams(&socket, &mut received, &mut knowledge, until)
+                let turn = Turn {
+                    prober: self.prober,
+                    telling: &mut telling,
+                    until,
+                };
+                take_datagrams(&socket, &mut received, &mut knowledge, turn)
                     .map_err(failed_at(&ending.from))?;
                 ending.drops = socket.drops();
                 ending.buffer = socket.buffer;
             }
             Way::Broker(mut subscription) => {
                 ending.from = subscription.url();
-                take_messages(&mut subscription, &mut received, &mut knowledge, until)
+                let turn = Turn {
+                    prober: None,
+                    telling: &mut telling,
+                    until,
+                };
+                take_messages(&mut subscription, &mut received, &mut knowledge, turn)
                     .map_err(failed_at(&ending.from))?;
                 mqtt = Some(subscription.end());
             }
         }
         // Rates are of the time that it had.
         ending.elapsed = start.elapsed();
-        let heard_for = u64::try_from(ending.elapsed.as_nanos()).unwrap_or(u64::MAX);
+        let heard_for = nanos(ending.elapsed);
+        received.fed(knowledge.feed.as_ref());
+        telling.tell(&mut received, heard_for, true);
         let tally = received.take_tally(heard_for).unwrap_or_default();
         let mut heard = received.close(ending);
         heard.mqtt = mqtt;
@@ -149,24 +196,67 @@ fn failed_at(at: &str) -> impl Fn(io::Error) -> ListenError + '_ {
     }
 }
 
+/// What is looked at beside what comes.
+struct Turn<'a, 'b> {
+    prober: Option<Prober>,
+    telling: &'b mut Telling<'a>,
+    until: Until<'a>,
+}
+
+/// Who is told what was heard so far.
+struct Telling<'a> {
+    /// When the next interval is over, on the clock of the phase.
+    next_ns: u64,
+    origin_ns: u64,
+    told: &'a mut dyn FnMut(SoFar),
+}
+
+impl Telling<'_> {
+    /// Looks whether an interval is over: by the time of what came last, or by the clock where nothing comes.
+    fn turn(&mut self, received: &mut Received, idle: bool) {
+        let at = match (received.latest(), idle) {
+            (Some(at), false) => at,
+            _ => now().saturating_sub(self.origin_ns),
+        };
+        if at >= self.next_ns {
+            self.next_ns = at - at % TICK_NS + TICK_NS;
+            self.tell(received, at, false);
+        }
+    }
+
+    fn tell(&mut self, received: &mut Received, at: u64, last: bool) {
+        if let Some(so_far) = received.so_far(at, last) {
+            (self.told)(so_far);
+        }
+    }
+}
+
 fn take_datagrams(
     socket: &Receiver,
     received: &mut Received,
     knowledge: &mut Knowledge,
-    until: Until<'_>,
+    mut turn: Turn<'_, '_>,
 ) -> io::Result<()> {
     let mut ended: Option<Instant> = None;
-    let over = |_: &mut Received, _: &mut KeyRing, idle: bool| {
-        if !until.over.load(Ordering::Relaxed) {
+    let (tolerance, feed) = (knowledge.tolerance, &mut knowledge.feed);
+    let over = |received: &mut Received, keys: &mut KeyRing, idle: bool| {
+        turn.telling.turn(received, idle);
+        if let Some(feed) = feed {
+            received.feed(feed, keys);
+        }
+        if let Some(prober) = &mut turn.prober {
+            prober.turn(received, keys, tolerance);
+        }
+        if !turn.until.over.load(Ordering::Relaxed) {
             return false;
         }
         let since = *ended.get_or_insert_with(Instant::now);
-        !until.drain || idle || since.elapsed() >= DRAIN
+        !turn.until.drain || idle || since.elapsed() >= DRAIN
     };
     let takes = Takes {
         received,
         keys: &mut knowledge.keys,
-        tolerance: knowledge.tolerance,
+        tolerance,
         most: None,
     };
     take_all(socket, takes, over)
@@ -176,22 +266,26 @@ fn take_messages(
     subscription: &mut Subscription,
     received: &mut Received,
     knowledge: &mut Knowledge,
-    until: Until<'_>,
+    turn: Turn<'_, '_>,
 ) -> io::Result<()> {
     let (mut ended, mut came_at): (Option<Instant>, _) = (None, Instant::now());
     loop {
         let before = received.datagrams;
+        if let Some(feed) = &mut knowledge.feed {
+            received.feed(feed, &mut knowledge.keys);
+        }
         subscription.turn(received, &mut knowledge.keys, knowledge.tolerance, None)?;
+        turn.telling.turn(received, received.datagrams == before);
         if received.datagrams > before {
             came_at = Instant::now();
         }
-        if !until.over.load(Ordering::Relaxed) {
+        if !turn.until.over.load(Ordering::Relaxed) {
             continue;
         }
         let since = *ended.get_or_insert_with(Instant::now);
         // A broker may still have some.
         let quiet = since.elapsed() >= QUIET && came_at.elapsed() >= QUIET;
-        if !until.drain || quiet || since.elapsed() >= DRAIN {
+        if !turn.until.drain || quiet || since.elapsed() >= DRAIN {
             return Ok(());
         }
     }

@@ -11,7 +11,7 @@ use pubsub::mqtt::topic::is_json_data;
 use pubsub::raw::RawType;
 use pubsub::security::{KeyRing, OpenError};
 use pubsub::{DecodeError, Header, PublisherId, Tolerance, View};
-use record::{Ledger, Measure, Tally};
+use record::{Closed, Ledger, Measure, Tally};
 
 use super::arrivals::{Came, Source};
 use super::followed::{Followed, Known, Said};
@@ -96,11 +96,31 @@ struct Book {
     ledger: Ledger,
     origin: u64,
     end: u64,
+    /// When the last message came.
+    latest: Option<u64>,
+}
+
+/// What a listener of a phase has heard so far.
+#[derive(Debug)]
+pub struct SoFar {
+    /// Intervals that are over and were not told before.
+    pub closed: Vec<Closed>,
+    /// NetworkMessages.
+    pub messages: u64,
+    /// Values.
+    pub values: u64,
+    /// Messages that never came, by their sequence numbers.
+    pub lost: u64,
+    /// How long it has listened.
+    pub heard_for_ns: u64,
+    /// Whether nothing follows.
+    pub last: bool,
 }
 
 impl Book {
     fn note(&mut self, len: usize, at: Option<u64>, said: Option<Said>) {
         let at = at.unwrap_or(self.origin).saturating_sub(self.origin);
+        self.latest = Some(at);
         let length = u32::try_from(len).unwrap_or(u32::MAX);
         self.ledger.received_bytes(at, length, 1);
         let Some(said) = said else {
@@ -142,9 +162,32 @@ impl Received {
                 ledger,
                 origin: clock.origin_ns,
                 end: clock.end_ns,
+                latest: None,
             }),
             ..Self::default()
         }
+    }
+
+    /// When the last message came of those that were written down, on the clock of their phase.
+    pub fn latest(&self) -> Option<u64> {
+        self.book.as_ref()?.latest
+    }
+
+    /// What was heard up to a time on the clock of the phase; all of the rest, if it is the last time.
+    pub fn so_far(&mut self, at: u64, last: bool) -> Option<SoFar> {
+        let ledger = &mut self.book.as_mut()?.ledger;
+        let closed = match last {
+            true => ledger.take_rest(at).collect(),
+            false => ledger.take_closed(at).collect(),
+        };
+        Some(SoFar {
+            closed,
+            messages: self.datagrams,
+            values: self.values,
+            lost: self.streams.iter().map(Followed::lost).sum(),
+            heard_for_ns: at,
+            last,
+        })
     }
 
     /// What was written down in so much time.

@@ -37,7 +37,9 @@ pub use phase::{
     ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Sum, WarmUp,
 };
 pub use place::{create, replace, target, try_out};
-pub use pubsub::{Delivered, Listener, PubSub, Published, Subscribed, Unread, WHOLE_DATAGRAM};
+pub use pubsub::{
+    Delivered, KeyUse, Listener, PubSub, Published, Subscribed, TokenUse, Unread, WHOLE_DATAGRAM,
+};
 pub use series::{Course, Series, Usage, UsageSeries};
 pub use stall::{Stall, StallKind};
 pub use status::Status;

@@ -48,6 +48,9 @@ pub struct Published {
     pub roll_overs: u64,
     /// From the first cycle to the end of the last.
     pub elapsed_ns: u64,
+    /// Which keys messages were secured with, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeyUse>,
     /// What the broker did with them, if they went to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broker: Option<Delivered>,
@@ -163,9 +166,51 @@ pub struct Listener {
     /// Datagrams that could not be read, by the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<Unread>,
+    /// Probes and announcements, which are not among the datagrams.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub discovery: u64,
+    /// Which keys what was read was secured with, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeyUse>,
     /// What the broker had to do with it, if they came by one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broker: Option<Subscribed>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// Which keys there were, and how a key service was asked for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyUse {
+    /// Datagrams by the token of their key, the last hundred tokens.
+    pub tokens: Vec<TokenUse>,
+    /// Datagrams of tokens before those.
+    #[serde(default)]
+    pub earlier: u64,
+    /// How often the key service answered; 0 without one.
+    #[serde(default)]
+    pub asked: u64,
+    /// How often it did not.
+    #[serde(default)]
+    pub failed: u64,
+    /// Why not, the last time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// Datagrams that were secured with a key whose time was over, as there was no other.
+    #[serde(default)]
+    pub expired: u64,
+}
+
+/// Datagrams of one token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenUse {
+    /// The SecurityTokenId.
+    pub token: u32,
+    /// How many.
+    pub datagrams: u64,
 }
 
 /// Datagrams that could not be read.

@@ -62,6 +62,9 @@ pub(super) fn section(told: &PubSub) -> Markup {
         @if let Some(text) = crate::pubsub::broker(told) {
             p.note { (text) "." }
         }
+        @if let Some(text) = crate::pubsub::keys(told) {
+            p.note { "Keys: " (text) "." }
+        }
         (listeners(told).markup())
         @if told.listeners.len() > SHOWN {
             p.note { "And " (told.listeners.len() - SHOWN) " more listeners." }

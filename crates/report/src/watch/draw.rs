@@ -362,7 +362,7 @@ const KEYS: &[Key] = &[
 const MARKED: &str = "A run whose load was changed by hand says so in its result and in its verdict: its figures are \
                       not for comparison.";
 
-const NO_REQUESTS: &str = "This load cannot be paused or added to: the server sends by itself, or clients act in rounds of steps.";
+const NO_REQUESTS: &str = "This load cannot be paused or added to: a server or publisher sends by itself, or clients act in rounds of steps.";
 
 const ONE_EACH: &str =
     "There is nothing to add to this load: each session has one request at a time.";

@@ -31,7 +31,7 @@ pub struct About {
     pub cooldown: Duration,
     /// How many requests end it.
     pub requests: Option<u64>,
-    /// Whether it has subscriptions.
+    /// Whether it has subscriptions, or listeners of PubSub.
     pub notified: bool,
     /// Whether its sessions ask, or only listen.
     pub sends: bool,
@@ -53,7 +53,8 @@ impl About {
         status_name: fn(u32) -> String,
     ) -> Self {
         // What is done in rounds of steps is done to its end.
-        let pausable = phase.has_requests() && phase.work.steps().is_empty();
+        let sends = phase.has_requests() && !phase.work.is_pubsub();
+        let pausable = sends && phase.work.steps().is_empty();
         let name = match &phase.name {
             Some(name) if name != command => format!("{name} ({command})"),
             _ => command.to_owned(),
@@ -69,8 +70,8 @@ impl About {
             warmup: phase.warmup.given(),
             cooldown: phase.cooldown,
             requests: phase.requests,
-            notified: phase.subscribe().is_some(),
-            sends: phase.has_requests(),
+            notified: phase.subscribe().is_some() || phase.work.is_pubsub(),
+            sends,
             pausable,
             scalable: pausable && !one_each(phase),
             status_name,

@@ -1,13 +1,12 @@
 //! A phase with PubSub carried out: sockets first, then the publisher, and what came of it as a run.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use load::engine::Control;
 use load::pubsub::{
-    Heard, Interface, Knowledge, ListenError, PhaseClock, Place, Post, Published, Until,
+    Address, Interface, KeyFeed, KeySupply, Knowledge, ListenError, Place, Post,
 };
 use observe::Process;
 use plan::unit::duration::nanos;
@@ -15,23 +14,31 @@ use plan::{Phase, Plan, Targets, Work};
 use pubsub::Tolerance;
 use pubsub::mqtt::topic::{PREFIX, Tree};
 use pubsub::security::{KeyRing, Mode};
-use record::Tally;
-use record::run::{Figure, Mark, Phase as Measured, PubSub, Run, Target, UsageSeries, WarmUp};
+use record::run::{Mark, Phase as Measured, PubSub, Run, Target, UsageSeries, WarmUp};
 use zeroize::Zeroizing;
 
 use super::broker::{self, Secret, Url};
-use super::keys::{self, Keys};
+use super::hearing::{Hearing, LOOK, Outcome, length, now};
+use super::keys::{self, KeySource, Keys};
 use super::message;
 use super::phase::Asked;
 use super::publisher::Publisher;
 use super::results;
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::quick::status_name;
-use crate::quick::usage::{Seen, Watch};
+use crate::quick::usage::Watch;
+use crate::quick::{by_hand, status_name};
 
-/// So often it is looked whether the phase was ended by hand.
-const LOOK: Duration = Duration::from_millis(20);
+/// What secures messages, for both ends.
+#[derive(Default)]
+struct Secured {
+    /// Keys as a file has them, and prepared.
+    text: Zeroizing<String>,
+    keys: Keys,
+    /// Or a key service that is asked, and the secret of who logs in there.
+    supply: Option<KeySupply>,
+    secret: Secret,
+}
 
 /// Listeners with their sockets open.
 struct Open {
@@ -40,50 +47,40 @@ struct Open {
     at: Url,
 }
 
-/// What came of all of it.
-struct Outcome {
-    began: Instant,
-    started: SystemTime,
-    heard: Vec<(Heard, Figure<u64>)>,
-    tally: Tally,
-    published: Option<Published>,
-    interrupted: bool,
-    seen: Option<Seen>,
-}
-
 impl Asked {
     /// Measures.
     pub fn measure(
         &self,
         phase: &Phase,
-        control: &Control,
+        (quiet, control): (bool, &Control),
         global: &Global,
     ) -> anyhow::Result<Run> {
-        let asked = self.common.observed.asked()?;
-        let (text, keys) = self.keys(&phase.work)?;
+        let mut asked = self.common.observed.asked()?;
+        let secured = self.secured(&phase.work, global)?;
         let secret = match self.at.is_broker() {
             true => self.broker.secret()?,
             false => None,
         };
         let open = self.open(&phase.work, &secret, global)?;
-        let knowledge = || knowledge(&phase.work, &keys);
+        let knowledge = || knowledge(&phase.work, &secured);
+        let hearing = |watch, origin_ns| Hearing {
+            phase,
+            at: &open.at,
+            control,
+            quiet,
+            watch,
+            origin_ns,
+        };
         let outcome = match &phase.work {
             Work::Publish(plan) => {
-                let mut words = words(plan, &open.at, length(phase));
-                if open.at.is_broker() {
-                    words.extend(self.broker.words());
-                    words.push(format!("--in-flight={}", self.in_flight));
-                    words.push(format!("--pki={}", global.pki()?.display()));
-                }
+                let words = self.words(plan, &open.at, length(phase), global)?;
                 let mut publisher = Publisher::start(&words)?;
-                let process = Process::of(publisher.pid()).ok();
-                let mut asked = asked;
                 // Whatever server the scenario has started, it is not this one.
-                asked.server = process;
+                asked.server = Process::of(publisher.pid()).ok();
                 let watch = Watch::start(asked).context("cannot start a thread")?;
                 // What it sends until the listeners read waits in their sockets.
-                let origin = publisher.begin(&secret, &text)?;
-                let publish = |wait: &dyn Fn(Duration) -> bool| {
+                let origin = publisher.begin([&secret, &secured.secret], &secured.text)?;
+                let publish = |wait: &mut dyn FnMut(Duration) -> bool| {
                     // It ends by itself; the rest is for a machine that is very busy.
                     while wait(LOOK) {
                         if let Some(ended) = publisher.ended(Duration::ZERO) {
@@ -92,44 +89,44 @@ impl Asked {
                     }
                     publisher.end().map(Some)
                 };
-                hear(
-                    open.posts,
-                    phase,
-                    control,
-                    watch,
-                    (origin, knowledge),
-                    publish,
-                )
+                hearing(watch, origin).carry_out(open.posts, knowledge, publish)
             }
             _ => {
                 let watch = Watch::start(asked).context("cannot start a thread")?;
-                let origin = now();
-                hear(
-                    open.posts,
-                    phase,
-                    control,
-                    watch,
-                    (origin, knowledge),
-                    |_| Ok(None),
-                )
+                hearing(watch, now()).carry_out(open.posts, knowledge, |_| Ok(None))
             }
         }?;
         Ok(self.run(phase, &open.at, outcome, control))
     }
 
-    /// What a file of keys says, or one made for this phase, and the same as keys.
-    fn keys(&self, work: &Work) -> anyhow::Result<(Zeroizing<String>, Keys)> {
-        let secured = match work {
+    /// Keys of a file or a key service, or one that is made for this phase alone.
+    fn secured(&self, work: &Work, global: &Global) -> anyhow::Result<Secured> {
+        let is_secured = match work {
             Work::Publish(plan) => message::mode(&plan.security).is_some(),
             _ => false,
         };
         let (text, name) = match &self.common.keys {
-            Some(file) => (keys::text(file)?, file.clone()),
-            None if secured => (keys::made(self.policy), PathBuf::from("a key")),
-            None => return Ok((Zeroizing::default(), Keys::new())),
+            Some(KeySource::Service(url)) => {
+                let service = &self.common.key_service;
+                let secret = service.secret()?;
+                let trusting = self.broker.trusting();
+                let supply = service.supply(url, &secret, trusting, true, global)?;
+                return Ok(Secured {
+                    supply: Some(supply),
+                    secret,
+                    ..Secured::default()
+                });
+            }
+            Some(KeySource::File(file)) => (keys::text(file)?, file.clone()),
+            None if is_secured => (keys::made(self.policy), PathBuf::from("a key")),
+            None => return Ok(Secured::default()),
         };
         let keys = keys::parse(&text, &name)?;
-        Ok((text, keys))
+        Ok(Secured {
+            text,
+            keys,
+            ..Secured::default()
+        })
     }
 
     fn run(&self, phase: &Phase, at: &Url, outcome: Outcome, control: &Control) -> Run {
@@ -177,6 +174,7 @@ impl Asked {
                 .map(|(heard, cpu)| results::listener(heard, cpu.clone(), sent))
                 .collect(),
         };
+        measured.by_hand = by_hand(&outcome.by_hand);
         measured.verdict = judge::pubsub(&measured, &told, outcome.interrupted);
         measured.pubsub = Some(told);
         measured.expectations = judge::expectations(&phase.expect, &measured);
@@ -214,11 +212,6 @@ fn within(usage: &mut UsageSeries, to_ns: u64) {
     usage.switches_per_s.truncate(rows);
 }
 
-/// Load and what is left out before it.
-fn length(phase: &Phase) -> Duration {
-    phase.measured_until().unwrap_or_default()
-}
-
 /// The filter of what a publisher of this plan sends to a broker.
 fn filter(plan: &plan::Publish, prefix: Option<&str>) -> String {
     let publisher = message::publisher_id(&plan.publisher).to_string();
@@ -230,7 +223,7 @@ impl Asked {
     /// Listeners, at sockets or at the broker.
     fn open(&self, work: &Work, secret: &Secret, global: &Global) -> anyhow::Result<Open> {
         let Url::Mqtt(url) = &self.at else {
-            return open(work);
+            return open(work, self.discovery);
         };
         let mut of_listeners = url.clone();
         let (listeners, same_clock) = match work {
@@ -259,7 +252,7 @@ impl Asked {
     }
 }
 
-fn open(work: &Work) -> anyhow::Result<Open> {
+fn open(work: &Work, discovery: Option<Address>) -> anyhow::Result<Open> {
     let (at, interface, listeners, buffer) = match work {
         Work::Publish(it) => {
             let interface = it.listen_interface.as_ref().or(it.interface.as_ref());
@@ -283,7 +276,12 @@ fn open(work: &Work) -> anyhow::Result<Open> {
         let post = Post::open(&at, interface.as_ref(), buffer).map_err(failed)?;
         // The first has found a port that is free; the others of a group listen there, too.
         at = post.place().unwrap_or(at);
-        posts.push(post);
+        posts.push(match discovery {
+            None => post,
+            Some(there) => post
+                .asking(there, interface.as_ref())
+                .map_err(failed)?,
+        });
     }
     Ok(Open {
         posts,
@@ -292,7 +290,7 @@ fn open(work: &Work) -> anyhow::Result<Open> {
 }
 
 /// What listeners know beforehand.
-fn knowledge(work: &Work, keys: &Keys) -> Knowledge {
+fn knowledge(work: &Work, secured: &Secured) -> Knowledge {
     let (required, tolerance, types) = match work {
         Work::Publish(plan) => {
             let types = vec![message::signal(&plan.kind).raw(); plan.signals.into()];
@@ -305,17 +303,43 @@ fn knowledge(work: &Work, keys: &Keys) -> Knowledge {
         _ => (None::<Mode>, Tolerance::NONE, Vec::new()),
     };
     let mut ring = KeyRing::new(required, tolerance);
-    for (token, key) in keys {
+    for (token, key) in &secured.keys {
         ring.insert(*token, key.clone());
     }
     Knowledge {
         keys: ring,
+        feed: secured.supply.as_ref().map(|it| KeyFeed::new(it.times())),
         tolerance,
         types,
     }
 }
 
-/// The command line of the publisher.
+impl Asked {
+    /// The command line of the publisher.
+    fn words(
+        &self,
+        plan: &plan::Publish,
+        to: &Url,
+        duration: Duration,
+        global: &Global,
+    ) -> anyhow::Result<Vec<String>> {
+        let mut words = words(plan, to, duration);
+        let of_service = self.common.key_service.words(self.common.keys.as_ref());
+        if to.is_broker() {
+            words.extend(self.broker.words());
+            words.push(format!("--in-flight={}", self.in_flight));
+        } else if !of_service.is_empty() {
+            words.extend(self.broker.trusting().words());
+        }
+        if to.is_broker() || !of_service.is_empty() {
+            words.push(format!("--pki={}", global.pki()?.display()));
+        }
+        words.extend(of_service);
+        Ok(words)
+    }
+}
+
+/// What it publishes, as a command line.
 fn words(plan: &plan::Publish, to: &Url, duration: Duration) -> Vec<String> {
     let mut words = vec![
         to.to_string(),
@@ -342,102 +366,4 @@ fn words(plan: &plan::Publish, to: &Url, duration: Duration) -> Vec<String> {
         words.push(format!("--interface={interface}"));
     }
     words
-}
-
-/// In nanoseconds since 1970.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, nanos)
-}
-
-/// Listens while something is done, which may ask whether it is to go on after a while.
-fn hear(
-    posts: Vec<Post>,
-    phase: &Phase,
-    control: &Control,
-    watch: Watch,
-    (origin_ns, knowledge): (u64, impl Fn() -> Knowledge),
-    mut meanwhile: impl FnMut(&dyn Fn(Duration) -> bool) -> anyhow::Result<Option<Published>>,
-) -> anyhow::Result<Outcome> {
-    let clock = PhaseClock {
-        origin_ns,
-        end_ns: nanos(length(phase)),
-        cut_ns: nanos(phase.warmup.given()),
-    };
-    let over = AtomicBool::new(false);
-    let until = Until {
-        over: &over,
-        drain: matches!(phase.work, Work::Publish(_)),
-    };
-    let since = Duration::from_nanos(now().saturating_sub(origin_ns));
-    let (began, started) = (Instant::now(), SystemTime::now());
-    let (began, started) = (
-        began.checked_sub(since).unwrap_or(began),
-        started.checked_sub(since).unwrap_or(started),
-    );
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = posts
-            .into_iter()
-            .map(|post| {
-                let knowledge = knowledge();
-                let listen = move || {
-                    let before = observe::thread_cpu();
-                    let heard = post.hear(knowledge, clock, until);
-                    let spent = observe::thread_cpu().and_then(|now| Ok(now - before?));
-                    (heard, Figure::from(spent.map(nanos)))
-                };
-                let named = std::thread::Builder::new().name("listener".into());
-                named.spawn_scoped(scope, listen)
-            })
-            .collect();
-        let wait = |time: Duration| {
-            std::thread::sleep(time);
-            !control.is_over()
-        };
-        let done = meanwhile(&wait);
-        // The last cycle begins an interval before the end, and its time belongs to it.
-        let whole = length(phase);
-        let goes_on = |done: &anyhow::Result<Option<Published>>| match done {
-            Ok(Some(published)) => !published.interrupted,
-            Ok(None) => true,
-            Err(_) => false,
-        };
-        while goes_on(&done) && began.elapsed() < whole {
-            if !wait(LOOK.min(whole.saturating_sub(began.elapsed()))) {
-                break;
-            }
-        }
-        let interrupted = began.elapsed() < whole;
-        let seen = watch.finish();
-        over.store(true, Ordering::Relaxed);
-        let (mut heard, mut tally) = (Vec::new(), Tally::default());
-        let mut failed = None;
-        for thread in threads {
-            let ended = thread.map_err(anyhow::Error::from).and_then(|it| {
-                it.join()
-                    .map_err(|_| Failure::new("a listener ended").into())
-            });
-            match ended {
-                Ok((Ok((listener, written)), cpu)) => {
-                    tally.merge(&written);
-                    heard.push((listener, cpu));
-                }
-                Ok((Err(error), _)) => failed = Some(Failure::new(error.to_string()).into()),
-                Err(error) => failed = Some(error),
-            }
-        }
-        let published = done?;
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(Outcome {
-                began,
-                started,
-                heard,
-                tally,
-                interrupted,
-                published,
-                seen,
-            }),
-        }
-    })
 }

@@ -16,6 +16,8 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::{advice, pcap, place};
 
+use super::broker::Secret;
+
 /// Keys by their tokens, in the order in which they are used.
 pub type Keys = Vec<(u32, GroupKeys)>;
 
@@ -94,22 +96,59 @@ pub struct Args {
 }
 
 impl Args {
-    /// Asks a key service from now on. Its certificate has to be a trusted one, as others have.
+    /// Asks a key service from now on, logged in with this secret. Its certificate has to be a trusted one, as others
+    /// have.
     pub fn supply(
         &self,
         url: &Url,
+        secret: &Secret,
         trusting: &Trusting,
         for_listener: bool,
         global: &Global,
     ) -> anyhow::Result<KeySupply> {
-        let Some(group) = &self.security_group else {
-            return Err(
-                Failure::usage(format!("--keys {url}: --security-group is missing"))
-                    .hint("add --security-group NAME")
-                    .into(),
-            );
+        let group = self.group(url)?;
+        self.supply_of(group, url, secret, trusting, for_listener, global)
+    }
+
+    fn group(&self, url: &Url) -> Result<&str, Failure> {
+        self.security_group.as_deref().ok_or_else(|| {
+            Failure::usage(format!("--keys {url}: --security-group is missing"))
+                .hint("add --security-group NAME")
+        })
+    }
+
+    /// What a plan says of the key service, if keys come of one.
+    pub fn plan(&self, keys: Option<&KeySource>) -> Result<Option<plan::KeyService>, Failure> {
+        let Some(KeySource::Service(url)) = keys else {
+            return Ok(None);
         };
-        self.supply_of(group, url, trusting, for_listener, global)
+        Ok(Some(plan::KeyService {
+            url: url.to_string(),
+            group: self.group(url)?.to_owned(),
+            user: self.service_user.clone(),
+        }))
+    }
+
+    /// The secret of who logs in.
+    pub fn secret(&self) -> anyhow::Result<Secret> {
+        let ask = |name: &String| access::password(self.service_password_file.as_deref(), name);
+        self.service_user.as_ref().map(ask).transpose()
+    }
+
+    /// The options for another process, which is told the secret otherwise.
+    pub fn words(&self, keys: Option<&KeySource>) -> Vec<String> {
+        let Some(KeySource::Service(url)) = keys else {
+            return Vec::new();
+        };
+        let mut words = vec![format!("--keys={url}")];
+        let named = [
+            ("--security-group", &self.security_group),
+            ("--service-user", &self.service_user),
+        ];
+        for (name, value) in named {
+            words.extend(value.iter().map(|it| format!("{name}={it}")));
+        }
+        words
     }
 
     /// Whether somebody logs in.
@@ -117,18 +156,19 @@ impl Args {
         self.service_user.is_some()
     }
 
-    /// The way to a server, over the best that it offers.
+    /// The way to a server, over the best that it offers, logged in with this secret.
     pub fn access(
         &self,
         url: &Url,
+        secret: &Secret,
         trusting: &Trusting,
         global: &Global,
     ) -> anyhow::Result<Access> {
-        let user = match &self.service_user {
+        let user = match self.service_user.as_ref().zip(secret.as_ref()) {
             None => Credentials::Anonymous,
-            Some(name) => Credentials::UserName {
+            Some((name, password)) => Credentials::UserName {
                 name: name.clone(),
-                password: access::password(self.service_password_file.as_deref(), name)?,
+                password: password.clone(),
             },
         };
         let trusted = trusting.resolve(global)?;
@@ -144,16 +184,17 @@ impl Args {
         })
     }
 
-    /// Asks a key service for the keys of this group from now on.
+    /// Asks a key service for the keys of this group from now on, logged in with this secret.
     pub fn supply_of(
         &self,
         group: &str,
         url: &Url,
+        secret: &Secret,
         trusting: &Trusting,
         for_listener: bool,
         global: &Global,
     ) -> anyhow::Result<KeySupply> {
-        let access = self.access(url, trusting, global)?;
+        let access = self.access(url, secret, trusting, global)?;
         let mut server = KeyServer::new(access, group);
         if let Err(error) = server.get(0, 1) {
             return Err(failed(&error, server.access(), group).into());

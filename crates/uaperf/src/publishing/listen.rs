@@ -104,7 +104,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         }
         Some(KeySource::Service(url)) => {
             let service = &args.common.key_service;
-            supply = Some(service.supply(url, trusting, true, global)?);
+            supply = Some(service.supply(url, &service.secret()?, trusting, true, global)?);
         }
     }
     let mut feed = supply.as_ref().map(|it| KeyFeed::new(it.times()));

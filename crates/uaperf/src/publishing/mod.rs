@@ -2,6 +2,7 @@
 
 pub mod broker;
 mod carried_out;
+mod hearing;
 mod keys;
 pub mod keys_command;
 pub mod listen;

@@ -1,10 +1,9 @@
 //! `service = "publish"` and `service = "listen"`: phases of scenarios.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use load::pubsub::Interface;
+use load::pubsub::{Address, Interface};
 use plan::unit::Bytes;
 use plan::unit::duration::parse;
 use plan::{Phase, PlanError, Threshold, Warmup, Work};
@@ -12,6 +11,7 @@ use pubsub::security::PubSubPolicy;
 
 use super::Taking;
 use super::broker::{self, Broker, Url};
+use super::keys::{self, KeySource};
 use super::message::Message;
 use crate::failure::Failure;
 use crate::quick::usage;
@@ -61,6 +61,10 @@ pub struct Listen {
     /// Publishers have the clock of this host: tell delays. A broker does not say where they are
     #[arg(long)]
     same_clock: bool,
+    /// Ask publishers what they send, over UDP: at a group such as opc.udp://224.0.2.14, or at the address of one
+    /// publisher. With what they tell RawData is read
+    #[arg(long, value_name = "URL")]
+    discovery: Option<Address>,
     #[command(flatten)]
     common: Common,
 }
@@ -76,9 +80,12 @@ pub struct Common {
     /// choice]
     #[arg(long, value_name = "IP|NAME")]
     interface: Option<Interface>,
-    /// File with keys: a line `POLICY TOKEN HEX` for each key
-    #[arg(long, value_name = "FILE")]
-    pub(super) keys: Option<PathBuf>,
+    /// File with keys: a line `POLICY TOKEN HEX` for each key; or a key service, such as opc.tcp://HOST:PORT, which is
+    /// asked over an encrypted channel
+    #[arg(long, value_name = "FILE|URL")]
+    pub(super) keys: Option<KeySource>,
+    #[command(flatten)]
+    pub(super) key_service: keys::Args,
     /// Room for datagrams that wait to be read, of each listener
     #[arg(long, value_name = "SIZE", default_value = "4MiB")]
     receive_buffer: Bytes,
@@ -105,6 +112,8 @@ pub struct Asked {
     pub(super) at: Url,
     pub(super) broker: Broker,
     pub(super) in_flight: u16,
+    /// Where publishers are asked what they send.
+    pub(super) discovery: Option<Address>,
 }
 
 /// The options of a service.
@@ -121,7 +130,7 @@ pub fn definition(service: &str) -> Option<clap::Command> {
 pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
     match service {
         "publish" => <Publish as clap::FromArgMatches>::from_arg_matches(typed)?.try_into(),
-        _ => Ok(<Listen as clap::FromArgMatches>::from_arg_matches(typed)?.into()),
+        _ => <Listen as clap::FromArgMatches>::from_arg_matches(typed)?.try_into(),
     }
 }
 
@@ -151,6 +160,12 @@ impl TryFrom<Publish> for Asked {
             let what = "--keys without security: nothing would be secured: want security = \"sign-and-encrypt\"";
             return Err(Failure::usage(what).into());
         }
+        let key_service = common.key_service.plan(common.keys.as_ref())?;
+        if message.roll_over.is_some() && key_service.is_some() {
+            let what =
+                "--roll-over with a key service: want none, it says itself how long a key holds";
+            return Err(Failure::usage(what).into());
+        }
         if message.roll_over.is_some() && common.keys.is_none() {
             let what =
                 "--roll-over without keys: want keys = \"group.keys\", with a line for each key";
@@ -171,6 +186,7 @@ impl TryFrom<Publish> for Asked {
             encoding: message.encoding.clone(),
             layout: message.layout.to_string(),
             security: message.security.clone(),
+            key_service,
             roll_over: message.roll_over,
             interval: message.interval(),
             listeners: common.listeners,
@@ -183,13 +199,23 @@ impl TryFrom<Publish> for Asked {
             at: to,
             broker,
             in_flight,
+            discovery: None,
         })
     }
 }
 
-impl From<Listen> for Asked {
-    fn from(args: Listen) -> Self {
+impl TryFrom<Listen> for Asked {
+    type Error = anyhow::Error;
+
+    fn try_from(args: Listen) -> anyhow::Result<Self> {
         let common = args.common;
+        if args.discovery.is_some() && args.from.is_broker() {
+            let what = format!(
+                "--discovery with {}: want none, a broker keeps what publishers tell",
+                args.from
+            );
+            return Err(Failure::usage(what).into());
+        }
         let work = Work::Listen(Box::new(plan::Listen {
             from: args.from.to_string(),
             broker: args
@@ -198,19 +224,22 @@ impl From<Listen> for Asked {
                 .then(|| args.broker.plan(None, args.same_clock)),
             interface: common.interface.as_ref().map(ToString::to_string),
             security: args.taking.security.unwrap_or_else(|| "none".to_owned()),
+            key_service: common.key_service.plan(common.keys.as_ref())?,
+            discovery: args.discovery.map(|it| it.to_string()),
             listeners: common.listeners,
             receive_buffer: common.receive_buffer.0,
             strict: args.taking.strict,
             constant_nonce: args.taking.allow_constant_nonce,
         }));
-        Self {
+        Ok(Self {
             work,
             common,
             policy: PubSubPolicy::Aes256Ctr,
             at: args.from,
             broker: args.broker,
             in_flight: 1,
-        }
+            discovery: args.discovery,
+        })
     }
 }
 

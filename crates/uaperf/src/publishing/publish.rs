@@ -42,8 +42,8 @@ pub struct Args {
     /// End after so many cycles
     #[arg(long, value_name = "N")]
     cycles: Option<u64>,
-    /// For a parent: READY is written, keys are read from standard input up to an empty line, BEGUN is written with
-    /// the first cycle, the result is one line, and the end of standard input ends it
+    /// For a parent: READY is written, secrets and keys are read from standard input up to an empty line, BEGUN is
+    /// written with the first cycle, the result is one line, and the end of standard input ends it
     #[arg(long, hide = true)]
     with_parent: bool,
     #[command(flatten)]
@@ -85,19 +85,28 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         (false, Url::Mqtt(_)) => args.broker.secret()?,
         (false, _) => None,
     };
+    let service = &args.common.key_service;
+    let (mut service_secret, mut given) = (None, Vec::new());
+    if args.with_parent {
+        service_secret = service.has_user().then(parent::secret).transpose()?;
+        given = parent::keys()?;
+    }
     let mut supply = None;
     let keys = match (&args.common.keys, mode) {
-        _ if args.with_parent => parent::keys()?,
-        (Some(KeySource::File(file)), Some(_)) => super::keys::read(file)?,
         (Some(KeySource::Service(_)), Some(_)) if roll_over.is_some() => {
             let what = "--roll-over with a key service, which says itself how long a key holds";
             return Err(Failure::usage(what).into());
         }
         (Some(KeySource::Service(url)), Some(_)) => {
-            let (service, trusting) = (&args.common.key_service, args.broker.trusting());
-            supply = Some(service.supply(url, trusting, false, global)?);
+            if !args.with_parent {
+                service_secret = service.secret()?;
+            }
+            let trusting = args.broker.trusting();
+            supply = Some(service.supply(url, &service_secret, trusting, false, global)?);
             Vec::new()
         }
+        _ if args.with_parent => given,
+        (Some(KeySource::File(file)), Some(_)) => super::keys::read(file)?,
         (Some(_), None) => {
             return Err(
                 Failure::usage("--keys without --security: nothing would be secured")
@@ -242,11 +251,7 @@ fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {
         find(Kind::Incomplete, what);
     }
     if let Some(keys) = it.keys.as_ref().filter(|keys| keys.expired > 0) {
-        let why = keys.last_error.as_deref().unwrap_or("it has no more");
-        let what = format!(
-            "{} datagrams were secured with a key whose time was over, as the key service gave no other: {why}",
-            keys.expired
-        );
+        let what = judge::expired(&results::keys(keys), "datagrams");
         find(Kind::Incomplete, what);
     }
     if it.interrupted {

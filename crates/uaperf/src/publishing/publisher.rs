@@ -16,6 +16,9 @@ use crate::settings;
 /// So long it may take until it is ready, and until it has told what it did when it was to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// So long it may take until it has its broker and its keys: they say sooner what is wrong.
+const BEGINS_WITHIN: Duration = Duration::from_secs(30);
+
 /// A publisher that runs; it ends with this value.
 pub struct Publisher {
     process: Child,
@@ -63,13 +66,13 @@ impl Publisher {
         self.process.id()
     }
 
-    /// It publishes with these keys, and logs in at a broker with the secret; it has begun when this comes back: at this
-    /// time, in nanoseconds since 1970.
-    pub fn begin(&mut self, secret: &Secret, keys: &str) -> anyhow::Result<u64> {
+    /// It publishes with these keys, and logs in with the secrets, at a broker and at a key service; it has begun when
+    /// this comes back: at this time, in nanoseconds since 1970.
+    pub fn begin(&mut self, secrets: [&Secret; 2], keys: &str) -> anyhow::Result<u64> {
         let lines = keys.lines().filter(|line| !line.trim().is_empty());
         let input = self.process.stdin.as_mut();
         let input = input.context("a publisher without standard input")?;
-        if let Some(secret) = secret {
+        for secret in secrets.into_iter().flatten() {
             writeln!(input, "{}", secret.as_str())?;
         }
         for line in lines {
@@ -77,7 +80,7 @@ impl Publisher {
         }
         writeln!(input)?;
         input.flush()?;
-        let line = self.line(PATIENCE).unwrap_or_default();
+        let line = self.line(BEGINS_WITHIN).unwrap_or_default();
         let at = line.strip_prefix(BEGUN).map(str::trim);
         let at = at.and_then(|at| at.parse().ok());
         at.ok_or_else(|| self.failed().into())

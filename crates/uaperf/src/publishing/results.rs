@@ -1,6 +1,6 @@
 //! What publisher and listeners say, as results keep it.
 
-use load::pubsub::{Counted, Delay, Delivered, Heard, Published, Stream, Subscribed};
+use load::pubsub::{Counted, Delay, Delivered, Heard, KeyUse, Published, Stream, Subscribed};
 use plan::Work;
 use pubsub::security::PubSubPolicy;
 use record::Histogram;
@@ -23,7 +23,24 @@ pub fn published(it: &Published, interval_ns: Option<u64>) -> run::Published {
         values: it.values,
         roll_overs: it.roll_overs,
         elapsed_ns: it.elapsed_ns,
+        keys: it.keys.as_ref().map(keys),
         broker: it.mqtt.as_ref().map(delivered),
+    }
+}
+
+/// Which keys there were.
+pub fn keys(it: &KeyUse) -> run::KeyUse {
+    let tokens = it.tokens.iter().map(|it| run::TokenUse {
+        token: it.token,
+        datagrams: it.datagrams,
+    });
+    run::KeyUse {
+        tokens: tokens.collect(),
+        earlier: it.earlier,
+        asked: it.asked,
+        failed: it.failed,
+        last_error: it.last_error.clone(),
+        expired: it.expired,
     }
 }
 
@@ -109,6 +126,8 @@ pub fn listener(it: &Heard, cpu_ns: Figure<u64>, sent: Option<&Published>) -> ru
                 datagrams: it.datagrams,
             })
             .collect(),
+        discovery: it.discovery,
+        keys: it.keys.as_ref().map(keys),
         broker: it.mqtt.as_ref().map(subscribed),
     }
 }
@@ -151,11 +170,11 @@ pub fn jitter(arrival: &Histogram, interval_ns: Option<u64>) -> Option<Histogram
 }
 
 /// How messages are secured, as targets say it.
-pub fn security(work: &Work, policy: PubSubPolicy, has_file: bool) -> String {
+pub fn security(work: &Work, policy: PubSubPolicy, has_keys: bool) -> String {
     match work {
         Work::Publish(plan) if plan.security == "none" => "None".to_owned(),
-        // A file may have keys of either policy.
-        Work::Publish(plan) if has_file => plan.security.clone(),
+        // A file may have keys of either policy, and so may a key service.
+        Work::Publish(plan) if has_keys => plan.security.clone(),
         Work::Publish(plan) => format!("{policy}:{}", plan.security),
         _ => String::new(),
     }

@@ -75,7 +75,8 @@ pub fn ask(
     has_keys: bool,
     global: &Global,
 ) -> anyhow::Result<Publishes> {
-    let mut access = service.access(url, trusting, global)?;
+    let secret = service.secret()?;
+    let mut access = service.access(url, &secret, trusting, global)?;
     if !service.has_user() {
         // What is published is no secret: what is not encrypted will do.
         access.security = Security::Unasked;
@@ -95,7 +96,9 @@ pub fn ask(
         );
     }
     let supply = match names.first() {
-        Some(group) if !has_keys => Some(service.supply_of(group, url, trusting, true, global)?),
+        Some(group) if !has_keys => {
+            Some(service.supply_of(group, url, &secret, trusting, true, global)?)
+        }
         _ => None,
     };
     Ok(Publishes {

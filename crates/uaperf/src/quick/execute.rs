@@ -66,10 +66,11 @@ pub fn measure(
             None => Failure::new(error.to_string()).into(),
         })?;
     let prepared = prepared(phase, &looked, writer.as_ref(), limits, control)?;
+    let urls = looked.iter().map(|target| target.access.url.to_string());
     let mut watcher = Watcher::new(
         command,
         phase,
-        &looked,
+        urls.collect(),
         common.output.printed.is_quiet(),
         control,
     );

@@ -65,7 +65,7 @@ impl Known<'_> {
             self.witnessed,
             &mut run,
         );
-        let by_hand = result::by_hand(outcome);
+        let by_hand = result::by_hand(&outcome.by_hand);
         if by_hand.iter().any(|it| it.did.changes_load()) {
             run.marks.push(Mark::ByHand);
         }

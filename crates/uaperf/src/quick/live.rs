@@ -1,10 +1,9 @@
 //! What a person sees while a phase runs.
 
 use std::io::Stderr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use load::engine::{Control, Progress, Target};
+use load::engine::{Control, Progress};
 use load::work::Prepared;
 use plan::{Phase, Threshold};
 use record::run::Expectation;
@@ -37,11 +36,11 @@ pub struct Watcher {
 const CHECK: Duration = Duration::from_secs(1);
 
 impl Watcher {
-    /// For a phase.
+    /// For a phase with these servers, or where its messages go or come from.
     pub fn new(
         command: &str,
         phase: &Phase,
-        targets: &[Arc<Target>],
+        targets: Vec<String>,
         quiet: bool,
         control: &Control,
     ) -> Self {
@@ -127,8 +126,7 @@ impl Watcher {
     }
 }
 
-fn about(command: &str, phase: &Phase, targets: &[Arc<Target>]) -> About {
-    let urls = targets.iter().map(|target| target.access.url.to_string());
+fn about(command: &str, phase: &Phase, targets: Vec<String>) -> About {
     let names = Prepared::names(phase).into_iter().map(str::to_owned);
-    About::of(command, phase, urls.collect(), names.collect(), status_name)
+    About::of(command, phase, targets, names.collect(), status_name)
 }

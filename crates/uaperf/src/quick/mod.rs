@@ -15,7 +15,7 @@ mod identity_each;
 pub mod interrupt;
 mod items_and_nodes;
 mod known;
-mod live;
+pub mod live;
 mod live_figures;
 mod look;
 mod missing;
@@ -36,7 +36,7 @@ mod writer;
 pub use connect::Connect;
 pub use interrupt::watch as interrupted;
 pub use items_and_nodes::{Items, Nodes};
-pub use result::{status_name, target};
+pub use result::{by_hand, status_name, target};
 pub use sequence::Users;
 pub use subscribe::Subscribe;
 

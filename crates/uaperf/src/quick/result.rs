@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use load::access::{About, Access, Client, Credentials};
-use load::engine::{Did, Outcome, Target};
+use load::engine::{Change, Did, Outcome, Target};
 use record::Tally;
 use record::run::{ByHand, Figure, Hand, Part, Product, Sum};
 use wire::types::StatusCode;
@@ -64,9 +64,9 @@ fn limits(about: &About) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// What a person did while it ran.
-pub fn by_hand(outcome: &Outcome) -> Vec<ByHand> {
-    let changes = outcome.by_hand.iter().map(|&(at_ns, change)| ByHand {
+/// What a person did while it ran, and when.
+pub fn by_hand(changes: &[(u64, Change)]) -> Vec<ByHand> {
+    let changes = changes.iter().map(|&(at_ns, change)| ByHand {
         at_ns,
         did: match change.did {
             Did::Paused => Hand::Paused,

@@ -165,6 +165,7 @@ impl Bench<'_> {
         let mut phase = step.phase.clone();
         // Each repetition has a random course of its own, or all would share one bias.
         phase.seed = phase.seed.wrapping_add(u64::from(turn.repetition) - 1);
-        asked.measure(&targets, &phase, &control.for_phase(), self.global)
+        let control = control.for_phase();
+        asked.measure(&targets, &phase, (quiet, &control), self.global)
     }
 }

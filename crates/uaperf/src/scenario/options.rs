@@ -163,6 +163,18 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("policy", "'PubSub-Aes128-CTR'", ""),
     ("keys", "'group.keys'", "security = 'sign'"),
     (
+        "security_group",
+        "'line4'",
+        "keys = 'opc.tcp://plc1'; security = 'sign'",
+    ),
+    ("service_user", "'alice'", ""),
+    (
+        "service_password_file",
+        "'secret.txt'",
+        "service_user = 'alice'",
+    ),
+    ("discovery", "'opc.udp://224.0.2.14'", ""),
+    (
         "roll_over",
         "'1s'",
         "keys = 'group.keys'; security = 'sign'",

@@ -47,17 +47,17 @@ impl Asked {
         })
     }
 
-    /// Measures.
+    /// Measures. Whether nothing is shown meanwhile is said here for PubSub; requests say it themselves.
     pub fn measure(
         &self,
         targets: &Targets,
         phase: &Phase,
-        control: &Control,
+        (quiet, control): (bool, &Control),
         global: &Global,
     ) -> anyhow::Result<Run> {
         match self {
             Self::Requests(asked) => asked.measure(targets, phase, control, global),
-            Self::PubSub(asked) => asked.measure(phase, control, global),
+            Self::PubSub(asked) => asked.measure(phase, (quiet, control), global),
         }
     }
 }

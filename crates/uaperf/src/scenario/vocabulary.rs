@@ -53,6 +53,7 @@ const BESIDE_RESULTS: &[(&str, &str)] = &[
 const NAMES_FILES: &[&str] = &[
     "password-file",
     "publish-password-file",
+    "service-password-file",
     "user-cert",
     "user-key",
     "user-token",
@@ -267,7 +268,9 @@ impl Commands {
         let mut setting = setting.clone();
         for value in &mut setting.values {
             let Scalar::Text(text) = value else { continue };
-            if NAMES_FILES.contains(&setting.option.as_str()) {
+            // Keys may be those of a key service, at a URL.
+            let names_file = NAMES_FILES.contains(&setting.option.as_str());
+            if names_file && !text.contains("://") {
                 *text = self.folder.join(&*text).display().to_string();
             } else if let Some(file) = text.strip_prefix('@') {
                 *text = format!("@{}", self.folder.join(file).display());
