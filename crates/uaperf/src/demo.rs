@@ -68,10 +68,11 @@ fn typed(out: &mut impl Write, told: &str, words: &[&str], pki: &Path) -> anyhow
     Ok(())
 }
 
-/// The scenario of the demo, to be changed and run again.
+/// The scenarios of the demo, to be changed and run again.
 const SCENARIO: &str = include_str!("demo.toml");
+const PUBSUB: &str = include_str!("demo_pubsub.toml");
 
-/// A scenario, a subscription, and a page about both.
+/// A scenario, a subscription, a publisher with its listener, and a page about all of them.
 fn measure(out: &mut impl Write, url: &Url, pki: &Path) -> anyhow::Result<()> {
     let folder = results::fresh(SystemTime::now().into(), "demo");
     let place = |name: &str| folder.join(name).display().to_string();
@@ -118,8 +119,13 @@ fn measure(out: &mut impl Write, url: &Url, pki: &Path) -> anyhow::Result<()> {
         "--quiet",
     ];
     typed(out, &told, &words, pki)?;
-    let told = format!("report {reads} {subscription} -o {page}");
-    let words = ["report", &reads, &subscription, "-o", &page];
+    let (file, published) = (place("pubsub.toml"), place("published"));
+    results::write(Path::new(&file), PUBSUB)?;
+    let told = format!("run {file} --out {published}");
+    let words = ["run", &file, "--out", &published, "--quiet"];
+    typed(out, &told, &words, pki)?;
+    let told = format!("report {reads} {subscription} {published} -o {page}");
+    let words = ["report", &reads, &subscription, &published, "-o", &page];
     typed(out, &told, &words, pki)
 }
 
