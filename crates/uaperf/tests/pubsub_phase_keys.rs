@@ -118,9 +118,9 @@ fn a_key_service_that_refuses_ends_the_phase_before_it_begins_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let server = key_service(folder.path());
     let publish = "[[phase]]\nservice = 'publish'\nduration = '5s'\n";
-    let stranger = of(&server).replace("service_user = 'alice'\n", "");
-    let stranger = stranger.replace("service_password_file = 'password'\n", "");
-    let (said, runs) = run(folder.path(), &format!("{publish}{stranger}"), &["--quiet"]);
+    let unknown = of(&server).replace("service_user = 'alice'\n", "");
+    let unknown = unknown.replace("service_password_file = 'password'\n", "");
+    let (said, runs) = run(folder.path(), &format!("{publish}{unknown}"), &["--quiet"]);
     assert!(
         said.code != 0 && runs.is_empty(),
         "{}{}",

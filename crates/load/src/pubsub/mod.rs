@@ -18,6 +18,8 @@ mod followed;
 mod frame;
 mod heard;
 mod information;
+#[cfg(test)]
+mod injected;
 mod interface;
 mod key_service;
 mod key_supply;
