@@ -10,9 +10,10 @@ use wire::types::{
 
 use super::added::Added;
 use super::ids::Index;
+use super::links::{Joined, Links, join_grown};
 use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::Source;
-use super::{FIRST_OF_SESSIONS, Link, Rhythm, Space, encode};
+use super::{FIRST_OF_SESSIONS, Rhythm, Space, encode};
 use crate::event::Events;
 use crate::history::Histories;
 use wire::types::Variant;
@@ -28,20 +29,12 @@ struct Edge {
     target: NodeId,
 }
 
-/// A reference by the places of its ends.
-#[derive(Debug, Clone, Copy)]
-struct Joined {
-    source: NodeIndex,
-    kind: NodeIndex,
-    target: NodeIndex,
-}
-
 /// Nodes and references that many servers of a process have in common.
 #[derive(Debug, Default)]
 pub struct Base {
     pub(super) nodes: Vec<Node>,
-    /// Not settled: others are added to a copy of them.
-    ids: Index,
+    pub(super) ids: Index,
+    pub(super) links: Links,
     joined: Vec<Joined>,
 }
 
@@ -94,7 +87,6 @@ impl Builder {
         let empty = self.count() == 0;
         if empty {
             self.base = Arc::clone(base);
-            self.ids = base.ids.clone();
         }
         empty
     }
@@ -102,11 +94,18 @@ impl Builder {
     /// What is there so far, for others to stand on.
     pub fn into_base(mut self) -> Base {
         self.join();
+        self.ids.settle();
         Base {
+            links: Links::new(0, self.nodes.len(), &self.joined),
             nodes: self.nodes,
             ids: self.ids,
             joined: self.joined,
         }
+    }
+
+    /// The place of a node, of the base or after it.
+    fn find_id(&self, id: &NodeId) -> Option<NodeIndex> {
+        self.base.ids.find_id(id).or_else(|| self.ids.find_id(id))
     }
 
     fn count(&self) -> usize {
@@ -158,7 +157,7 @@ impl Builder {
 
     /// Adds a node; one with the same id is replaced.
     pub fn insert(&mut self, node: Node) -> NodeIndex {
-        if let Some(at) = self.ids.find_id(&node.id) {
+        if let Some(at) = self.find_id(&node.id) {
             match at.get().checked_sub(self.base.nodes.len()) {
                 Some(own) => {
                     if let Some(there) = self.nodes.get_mut(own) {
@@ -200,15 +199,15 @@ impl Builder {
 
     fn joined(&self, source: &NodeId, kind: &NodeId, target: &NodeId) -> Option<Joined> {
         Some(Joined {
-            source: self.ids.find_id(source)?,
-            kind: self.ids.find_id(kind)?,
-            target: self.ids.find_id(target)?,
+            source: self.find_id(source)?,
+            kind: self.find_id(kind)?,
+            target: self.find_id(target)?,
         })
     }
 
     /// The ends of all references of a type.
     pub fn references(&self, kind: &NodeId) -> impl Iterator<Item = (&NodeId, &NodeId)> {
-        let at = self.ids.find_id(kind);
+        let at = self.find_id(kind);
         let joined = self.base.joined.iter().chain(&self.joined);
         let joined = joined.filter(move |it| Some(it.kind) == at);
         let joined = joined
@@ -325,12 +324,12 @@ impl Builder {
 
     /// Whether there is a node with this id.
     pub fn has(&self, id: &NodeId) -> bool {
-        self.ids.find_id(id).is_some()
+        self.find_id(id).is_some()
     }
 
     /// A node that is there already. One of the base becomes the builder's own.
     pub fn node_mut(&mut self, id: &NodeId) -> Option<&mut Node> {
-        let at = self.ids.find_id(id)?;
+        let at = self.find_id(id)?;
         let Some(own) = at.get().checked_sub(self.base.nodes.len()) else {
             return match self.changed.entry(at) {
                 Entry::Occupied(there) => Some(there.into_mut()),
@@ -346,66 +345,23 @@ impl Builder {
     pub fn finish(mut self) -> Space {
         self.join();
         self.ids.settle();
-        let joined = || self.base.joined.iter().chain(&self.joined);
-        // How many links each node has, then where those of each begin, then the links.
-        let mut first_link = vec![0u32; self.count() + 1];
-        for edge in joined() {
-            for at in [edge.source, edge.target] {
-                if let Some(count) = first_link.get_mut(at.get() + 1) {
-                    *count += 1;
-                }
-            }
-        }
-        let mut sum = 0;
-        for count in &mut first_link {
-            sum += *count;
-            *count = sum;
-        }
-        let none = Link {
-            forward: false,
-            kind: NodeIndex(0),
-            target: NodeIndex(0),
-        };
-        let mut links = vec![none; sum as usize];
-        let mut next = first_link.clone();
-        let mut put = |at: NodeIndex, link| {
-            if let Some(next) = next.get_mut(at.get()) {
-                if let Some(place) = links.get_mut(*next as usize) {
-                    *place = link;
-                }
-                *next += 1;
-            }
-        };
-        for &Joined {
-            source,
-            kind,
-            target,
-        } in joined()
-        {
-            let seen = |forward, target| Link {
-                forward,
-                kind,
-                target,
-            };
-            put(source, seen(true, target));
-            put(target, seen(false, source));
-        }
-        drop(next);
-        settle(&mut first_link, &mut links);
+        let own_from = self.base.nodes.len();
+        let links = Links::new(own_from, self.nodes.len(), &self.joined);
+        let grown = join_grown(&self.base.links, own_from, &self.joined);
         let nodes = self.count();
+        let has_subtype = self.find_id(&ReferenceTypeId::HasSubtype.into());
         let events = Arc::new(self.events);
         // Nobody else sets it.
         let _ = self.to_be.set(Arc::clone(&events));
-        let has_subtype = self.ids.find_id(&ReferenceTypeId::HasSubtype.into());
         Space {
             namespaces: self.namespaces,
-            own_from: self.base.nodes.len(),
+            own_from,
             base: self.base,
             changed: self.changed,
             nodes: self.nodes,
             ids: self.ids,
             links,
-            first_link,
+            grown,
             has_subtype,
             rhythms: self.rhythms,
             anchor: self.anchor,
@@ -415,31 +371,4 @@ impl Builder {
             sessions: None,
         }
     }
-}
-
-/// Puts the links of each node in order, each once: node sets tell a reference at both ends.
-fn settle(first_link: &mut [u32], links: &mut Vec<Link>) {
-    let mut end = 0;
-    let mut begin = 0;
-    for bound in first_link.iter_mut().skip(1) {
-        let range = begin..*bound as usize;
-        begin = *bound as usize;
-        if let Some(own) = links.get_mut(range.clone()) {
-            own.sort_unstable();
-        }
-        let kept_from = end;
-        for at in range {
-            let Some(&link) = links.get(at) else { break };
-            let last = links.get(kept_from..end).and_then(<[Link]>::last);
-            if last != Some(&link) {
-                if let Some(place) = links.get_mut(end) {
-                    *place = link;
-                }
-                end += 1;
-            }
-        }
-        *bound = end as u32;
-    }
-    links.truncate(end);
-    links.shrink_to_fit();
 }

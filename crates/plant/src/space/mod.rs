@@ -6,6 +6,7 @@ mod build;
 pub mod certificate_directory;
 pub mod encode;
 mod ids;
+mod links;
 pub mod node;
 pub mod plant_object;
 pub mod publish_subscribe;
@@ -42,6 +43,7 @@ use crate::event::Events;
 use crate::history::{Histories, History};
 use ids::Index;
 pub use ids::raw;
+use links::{Grown, Links};
 use sessions::Sessions;
 
 /// A reference as seen from one of its ends.
@@ -66,10 +68,12 @@ pub struct Space {
     /// The nodes after them, and the place of the first.
     nodes: Vec<Node>,
     own_from: usize,
+    /// Without those of the base.
     ids: Index,
-    links: Vec<Link>,
-    /// For each node where its links begin, and where those of the last end.
-    first_link: Vec<u32>,
+    /// The references of the nodes after the base.
+    links: Links,
+    /// Those of nodes of the base that have more here than others have.
+    grown: FxHashMap<NodeIndex, Grown>,
     /// For each node that is a reference type the one it is a subtype of.
     has_subtype: Option<NodeIndex>,
     /// How variables change whose source does not tell.
@@ -166,7 +170,8 @@ impl Space {
     /// The place of a node whose id lies in a message.
     #[inline]
     pub fn find(&self, id: RawNodeId<'_>) -> Option<NodeIndex> {
-        match self.ids.find(id) {
+        // The base has its own namespace only, so that others are not looked for twice.
+        match self.base.ids.find(id).or_else(|| self.ids.find(id)) {
             None => self.find_other(id),
             found => found,
         }
@@ -258,8 +263,8 @@ impl Space {
             sessions.links(at, &mut more);
         }
         match more.is_empty() {
-            true => Cow::Borrowed(links),
-            false => Cow::Owned([links, &more].concat()),
+            true => links,
+            false => Cow::Owned([&links[..], &more].concat()),
         }
     }
 
@@ -268,16 +273,24 @@ impl Space {
         self.lasting_links(at).len()
     }
 
-    fn lasting_links(&self, at: NodeIndex) -> &[Link] {
-        let bound = |i: usize| self.first_link.get(i).map_or(0, |n| *n as usize);
-        let links = self.links.get(bound(at.get())..bound(at.get() + 1));
-        links.unwrap_or_default()
+    fn lasting_links(&self, at: NodeIndex) -> Cow<'_, [Link]> {
+        match at.get().checked_sub(self.own_from) {
+            Some(own) => Cow::Borrowed(self.links.of(own)),
+            None => {
+                let base = self.base.links.of(at.get());
+                match self.grown.get(&at) {
+                    Some(grown) => grown.with(base),
+                    None => Cow::Borrowed(base),
+                }
+            }
+        }
     }
 
     /// Whether a reference of exactly this type leads from a node to one that is called so.
     pub fn has_below(&self, at: NodeIndex, kind: NodeIndex, name: &QualifiedName) -> bool {
         let called = |at| self.lasting(at).is_some_and(|node| node.is_called(name));
-        let mut links = self.lasting_links(at).iter();
+        let links = self.lasting_links(at);
+        let mut links = links.iter();
         links.any(|link| link.forward && link.kind == kind && called(link.target))
             || self.added.any() && self.added.has_below(at, kind, name, called)
     }
