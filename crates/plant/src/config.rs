@@ -117,7 +117,12 @@ impl Default for Config {
 impl Plant {
     /// How it is to be served: what it says, and the rest of `config`. What is in the address
     /// space of `config` already stays there.
-    pub fn config(self, mut config: Config) -> Config {
+    pub fn config(self, config: Config) -> Config {
+        Arc::new(self).shared_config(config)
+    }
+
+    /// The same for one of many that have this plant.
+    pub fn shared_config(self: &Arc<Self>, mut config: Config) -> Config {
         config.name.clone_from(&self.name);
         if let Some(listen) = self.listen {
             config.listen = listen;
@@ -173,7 +178,7 @@ impl Plant {
         config.publish.extend(self.publish.iter().cloned());
         let groups = self.security_groups.iter().cloned();
         config.security_groups.extend(groups);
-        config.profiles.push(Profile::Plant(Arc::new(self)));
+        config.profiles.push(Profile::Plant(Arc::clone(self)));
         config
     }
 }

@@ -66,6 +66,8 @@ pub struct Pool {
     waits: Arc<Inner>,
 }
 
+/// Threads at most for what takes milliseconds.
+pub const HELPERS: usize = 2;
 /// Threads that wait for an authority to answer.
 const WAITING: usize = 16;
 /// Of these so many may wait on behalf of others, who have their certificates checked here. The rest is for who wants in.

@@ -27,9 +27,10 @@ use crate::file::Wrong;
 use crate::ledger::{GroundTruth, Tally};
 use crate::line::Line;
 use crate::nodeset::{NodeSet, NodeSetError};
-use crate::pool::Pool;
+use crate::pool::{HELPERS, Pool};
 use crate::shared::Shared;
 use crate::signals::Signals;
+use crate::site::{Place, Site};
 use crate::space::publish_subscribe::{self, Publisher};
 use crate::space::server_object::Own;
 use crate::space::{
@@ -102,6 +103,8 @@ pub struct Server {
     updates: update::Running,
     lines: Vec<Arc<Line>>,
     tls: Vec<TlsAcceptor>,
+    /// Where its loop has its turns, if it has no threads of its own.
+    place: Option<Place>,
 }
 
 impl std::fmt::Debug for Server {
@@ -122,15 +125,7 @@ impl Server {
         };
         let listener = TcpListener::bind(config.listen).map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let longest = config.limits.sizes.receive_message as usize;
-        let inside = [
-            (config.wss, Inside::Wss),
-            (config.https, Inside::Https(longest)),
-        ];
-        let inside = inside.into_iter();
-        let asked = inside.filter_map(|(port, inside)| Some((port?, inside)));
-        let listen = asked.map(|(port, inside)| listen_for(&config, port, inside));
-        let listening: Vec<Listening> = listen.collect::<Result<_, _>>()?;
+        let (ways, tls) = other_ways(&config)?;
         let event_loops = match config.threads {
             // The other half is for whoever asks, who is often on the same machine, and for RSA.
             0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
@@ -138,31 +133,75 @@ impl Server {
         }
         // One number is the acceptor's.
         .clamp(1, 254);
-        let port_for = |transport: Transport| {
-            let mut all = listening.iter();
-            let of = all.find(|it| it.inside.transport() == transport);
-            of.map(|it| it.port)
-        };
-        let tls = TlsPorts {
-            wss: port_for(Transport::Wss),
-            https: port_for(Transport::Https),
-        };
         let ports = (address, tls);
         let (shared, updates) = share(config, identities, ports, Clock::start())?;
         let mut server = Self::serve(shared, address, listener, event_loops, updates)?;
-        for it in listening {
-            let Some(acceptor) = server.posts.last() else {
-                continue;
-            };
-            let shared = &server.shared;
+        server.open_ways(ways)?;
+        Ok(server)
+    }
+
+    /// Starts a server on threads that it has in common with others. How many threads, which processors and whether they
+    /// sleep is the site's; `opc.wss`, HTTPS and each client that is dialled take a thread of its own all the same.
+    pub fn start_on(site: &Site, mut config: Config) -> Result<Self, StartError> {
+        let identities = offer(&mut config)?;
+        let listen = |source| StartError::Listen {
+            address: config.listen,
+            source,
+        };
+        let listener = TcpListener::bind(config.listen).map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let (ways, tls) = other_ways(&config)?;
+        let ports = (address, tls);
+        let (shared, updates) = share(config, identities, ports, Clock::start())?;
+        let mut core = EventLoop::hosted(0, Arc::clone(&shared), site.pool().clone())?;
+        let post = core.post();
+        core.know(vec![post.clone()]);
+        core.accept(listener)?;
+        let place = site.host(core)?;
+        let mut server = Self {
+            address,
+            posts: vec![post],
+            pool: site.pool().clone(),
+            threads: Vec::new(),
+            updates: update::Running::default(),
+            lines: Vec::new(),
+            tls: Vec::new(),
+            place: Some(place),
+            shared,
+        };
+        let shared = &server.shared;
+        let thread = site.updates();
+        server.updates.start_on(thread, updates.loops, shared);
+        if let Some(mut meter) = updates.meter {
+            let shared = Arc::clone(shared);
+            meter.sample(&shared.space, shared.clock.now().utc);
+            let sample = move || meter.sample(&shared.space, shared.clock.now().utc);
+            server.updates.each_on(thread, metrics::INTERVAL, sample);
+        }
+        server.open_ways(ways)?;
+        Ok(server)
+    }
+
+    /// The other ways in, once its loops run.
+    fn open_ways(&mut self, ways: Vec<Listening>) -> Result<(), StartError> {
+        let Some(acceptor) = self.posts.last().cloned() else {
+            return Ok(());
+        };
+        for it in ways {
+            let shared = &self.shared;
             let (memory, counters) = (shared.config.memory.clone(), Arc::clone(&shared.counters));
-            let (acceptor, pin) = (acceptor.clone(), shared.config.pin.clone());
+            let (led, pin) = (acceptor.clone(), shared.config.pin.clone());
             let begin = move || keep_off(&pin);
             let listening = (it.listener, it.tls, it.inside);
-            let acceptor = TlsAcceptor::start(listening, memory, counters, acceptor, begin)?;
-            server.tls.push(acceptor);
+            let acceptor = TlsAcceptor::start(listening, memory, counters, led, begin)?;
+            self.tls.push(acceptor);
         }
-        Ok(server)
+        for client in &self.shared.config.reverse {
+            let line = dialler::begin(client.clone(), acceptor.clone())?;
+            self.lines.push(line);
+        }
+        self.faults_changed();
+        Ok(())
     }
 
     fn serve(
@@ -189,6 +228,7 @@ impl Server {
             updates: update::Running::default(),
             lines: Vec::new(),
             tls: Vec::new(),
+            place: None,
         };
         server.updates.start(updates.loops, &server.shared)?;
         if let Some(mut meter) = updates.meter {
@@ -226,13 +266,6 @@ impl Server {
                 core.run();
             })?);
         }
-        if let Some(acceptor) = server.posts.last() {
-            for client in &server.shared.config.reverse {
-                let line = dialler::begin(client.clone(), acceptor.clone())?;
-                server.lines.push(line);
-            }
-        }
-        server.faults_changed();
         Ok(server)
     }
 
@@ -366,17 +399,18 @@ impl Drop for Server {
         for post in &self.posts {
             post.send(Mail::Stop);
         }
-        self.pool.close();
         self.updates.stop();
+        match &self.place {
+            // Helpers and threads are of others, too.
+            Some(place) => place.wait(),
+            None => self.pool.close(),
+        }
         for thread in self.threads.drain(..) {
             // One that panicked has nothing left to stop.
             let _ = thread.join();
         }
     }
 }
-
-/// Threads at most for what takes milliseconds.
-const HELPERS: usize = 2;
 
 /// Binds this thread to a processor. One that there is not leaves it where it is.
 #[cfg(target_os = "linux")]
@@ -424,6 +458,29 @@ struct Listening {
     inside: Inside,
     /// The port that it got.
     port: u16,
+}
+
+/// Sockets of what goes through TLS, and the ports that they got.
+fn other_ways(config: &Config) -> Result<(Vec<Listening>, TlsPorts), StartError> {
+    let longest = config.limits.sizes.receive_message as usize;
+    let inside = [
+        (config.wss, Inside::Wss),
+        (config.https, Inside::Https(longest)),
+    ];
+    let asked = inside
+        .into_iter()
+        .filter_map(|(port, inside)| Some((port?, inside)));
+    let ways = asked.map(|(port, inside)| listen_for(config, port, inside));
+    let ways: Vec<Listening> = ways.collect::<Result<_, _>>()?;
+    let port_for = |transport: Transport| {
+        let of = ways.iter().find(|it| it.inside.transport() == transport);
+        of.map(|it| it.port)
+    };
+    let ports = TlsPorts {
+        wss: port_for(Transport::Wss),
+        https: port_for(Transport::Https),
+    };
+    Ok((ways, ports))
 }
 
 fn listen_for(config: &Config, port: u16, inside: Inside) -> Result<Listening, StartError> {

@@ -33,14 +33,18 @@ const AT_A_TIME: usize = 64;
 /// Connections beyond the limit that are told so at the same time.
 const REFUSING: usize = 64;
 impl EventLoop {
-    /// Makes this the acceptor: what accepts connections and keeps them until they want a session.
+    /// Makes this the acceptor: what accepts connections and keeps them until they want a session. The only loop of a
+    /// server keeps them.
     pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
         self.poll
             .registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         self.listener = Some(listener);
-        self.acceptor = true;
-        self.reserve = reserve();
+        // One that is alone leads nobody on.
+        self.acceptor = self.posts.len() > 1;
+        if !self.is_hosted() {
+            self.reserve = reserve();
+        }
         Ok(())
     }
 

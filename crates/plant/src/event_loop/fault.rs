@@ -109,6 +109,11 @@ impl EventLoop {
 
     /// Does nothing until then.
     pub(super) fn stand_still(&mut self, until: Instant) {
+        if self.is_hosted() {
+            // Others of its thread go on.
+            self.still = self.still.max(Some(until));
+            return;
+        }
         loop {
             self.now = self.shared.clock.now();
             let left = until.since(self.now.mono);
@@ -283,19 +288,29 @@ impl EventLoop {
         self.again.clear();
         self.unwritten.clear();
         self.forget_unauthenticated();
+        let back = self.now.mono + away;
         if let Some(mut listener) = self.listener.take() {
-            self.away = listener.local_addr().ok();
+            self.away = listener.local_addr().ok().map(|address| (address, back));
             // One that was never registered is closed all the same.
             let _ = self.poll.registry().deregister(&mut listener);
-            self.timers.add(self.now.mono + away, Due::Listen);
+            self.timers.add(back, Due::Listen);
+        } else if let Some((_, there)) = &mut self.away
+            && *there < back
+        {
+            // It was away already, and is for longer now.
+            *there = back;
+            self.timers.add(back, Due::Listen);
         }
     }
 
     /// The server is back.
     pub(super) fn listen_again(&mut self) {
-        let Some(address) = self.away else {
+        let Some((address, back)) = self.away else {
             return;
         };
+        if self.now.mono < back {
+            return;
+        }
         let listening = TcpListener::bind(address).and_then(|listener| self.accept(listener));
         match listening {
             Ok(()) => {

@@ -8,6 +8,7 @@ mod astray;
 mod between_loops;
 mod checking;
 mod fault;
+mod hosted;
 mod link;
 mod long;
 mod mail;
@@ -32,7 +33,9 @@ mod visiting;
 mod writing;
 mod wss;
 
+pub use alarm::Alarm;
 pub use between_loops::Secured;
+pub use hosted::{Desk, Next};
 pub use mail::{Mail, Post};
 pub use pipe::{ClientEnd, ServerEnd, pair};
 pub use slots::{Asked, SlotId, Slots};
@@ -58,7 +61,6 @@ use crate::refused::Who;
 use crate::shared::Shared;
 use crate::subscription::Subscriptions;
 use crate::trust::Judged;
-use alarm::Alarm;
 use link::Link;
 use ready::Ready;
 use session_table::Sessions;
@@ -89,8 +91,8 @@ pub struct EventLoop {
     listener: Option<TcpListener>,
     /// It is the acceptor.
     acceptor: bool,
-    /// Where it listens again after a fault took the server away.
-    away: Option<SocketAddr>,
+    /// Where it listens again after a fault took the server away, and when.
+    away: Option<(SocketAddr, Instant)>,
     slower: Slower,
     /// The faults that others were told of.
     faults_known: u32,
@@ -107,7 +109,10 @@ pub struct EventLoop {
     departures: Vec<Departure>,
     subscriptions: Subscriptions,
     timers: Timers,
-    alarm: Alarm,
+    /// What wakes its own thread.
+    alarm: Option<Alarm>,
+    /// A fault lets the server stand still until then, and the thread works for others.
+    still: Option<Instant>,
     /// A descriptor kept for when there are no others.
     reserve: Option<std::fs::File>,
     /// When connections without a session were looked for, to make room.
@@ -139,9 +144,16 @@ pub struct EventLoop {
 impl EventLoop {
     /// Number `index` of the loops of a server.
     pub fn new(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
+        let mut own = Self::hosted(index, shared, pool)?;
+        own.alarm = Some(Alarm::new(own.poll.registry(), ALARM)?);
+        own.scratch = vec![0; READ];
+        Ok(own)
+    }
+
+    /// The same without what it needs for a thread of its own.
+    pub fn hosted(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let alarm = Alarm::new(poll.registry(), ALARM)?;
         let (sender, mailbox) = channel();
         let now = shared.clock.now();
         Ok(Self {
@@ -165,7 +177,8 @@ impl EventLoop {
             departures: Vec::new(),
             subscriptions: Subscriptions::default(),
             timers: Timers::default(),
-            alarm,
+            alarm: None,
+            still: None,
             reserve: None,
             made_room: None,
             refusing: 0,
@@ -174,7 +187,7 @@ impl EventLoop {
             unwritten: VecDeque::new(),
             unauthenticated: Unauthenticated::default(),
             now,
-            scratch: vec![0; READ],
+            scratch: Vec::new(),
             spare: Vec::new(),
             body: Vec::new(),
             turns: 1,
@@ -205,27 +218,36 @@ impl EventLoop {
                 // Without the poll nothing can be served.
                 Err(_) => return,
             }
-            self.now = self.shared.clock.now();
-            let start = self.now.mono;
-            for event in &events {
-                match event.token() {
-                    LISTENER => self.unauthenticated.accept(),
-                    WAKER => {
-                        self.read_mail();
-                    }
-                    ALARM => self.alarm.rang(),
-                    token => self.ready(
-                        link_of(token),
-                        Ready {
-                            readable: event.is_readable(),
-                            writable: event.is_writable(),
-                            due: false,
-                        },
-                    ),
-                }
-            }
-            self.end_turn(start);
+            self.take_turn(&events);
         }
+    }
+
+    /// Does what the poll told of, and what is due.
+    fn take_turn(&mut self, events: &Events) {
+        self.now = self.shared.clock.now();
+        let start = self.now.mono;
+        for event in events {
+            match event.token() {
+                LISTENER => self.unauthenticated.accept(),
+                WAKER => {
+                    self.read_mail();
+                }
+                ALARM => {
+                    if let Some(alarm) = &mut self.alarm {
+                        alarm.rang();
+                    }
+                }
+                token => self.ready(
+                    link_of(token),
+                    Ready {
+                        readable: event.is_readable(),
+                        writable: event.is_writable(),
+                        due: false,
+                    },
+                ),
+            }
+        }
+        self.end_turn(start);
     }
 
     /// What a turn has beside what happened on sockets.
@@ -300,10 +322,11 @@ impl EventLoop {
             return Some(Duration::ZERO);
         }
         let at = self.timers.wake()?;
-        if self.alarm.is_set_to(at) {
-            return None;
+        match &mut self.alarm {
+            Some(alarm) if alarm.is_set_to(at) => None,
+            Some(alarm) => alarm.until(at, self.shared.clock.now().mono),
+            None => Some(at.since(self.shared.clock.now().mono)),
         }
-        self.alarm.until(at, self.shared.clock.now().mono)
     }
 
     /// Hands an expensive step of a channel to the pool.

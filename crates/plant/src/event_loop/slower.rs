@@ -32,6 +32,7 @@ impl EventLoop {
     /// What counts is processor time, waking up and going to sleep too: a server is slower by 5 % if it takes 5 % more
     /// of it.
     pub(super) fn be_slower(&mut self, start: Instant) {
+        let is_hosted = self.is_hosted();
         let (faults, slower) = (&self.shared.faults, &mut self.slower);
         if !faults.want(Class::Turn) {
             slower.behind = None;
@@ -48,7 +49,8 @@ impl EventLoop {
         slower.part = faults.slower(&slower.asked, now);
         slower.asked.clear();
         // One that never sleeps works all the time.
-        let spins = self.shared.config.spin || self.shared.clock.is_by_hand();
+        // On a thread that has others, processor time is theirs, too.
+        let spins = self.shared.config.spin || self.shared.clock.is_by_hand() || is_hosted;
         let cpu = || thread_cpu().filter(|_| !spins);
         let clock = || self.shared.clock.now().mono;
         // To find out is part of the delay, not of the work; more than that is somebody else who has the processor.

@@ -21,14 +21,13 @@ mod tests;
 mod types;
 mod users;
 
-pub use error::{FileError, Wrong};
+pub use error::{Complaint, FileError, Read, Wrong};
 pub use limits::LEAST_MEMORY;
 
 use std::path::Path;
 
 use crate::describe::Plant;
 use document::Document;
-use error::Complaint;
 
 impl Plant {
     /// Reads a plant file.

@@ -6,6 +6,9 @@
 
 mod crew;
 pub mod metrics;
+mod shared_thread;
+
+pub use shared_thread::SharedThread;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,6 +25,7 @@ use crate::history::Past;
 use crate::shared::Shared;
 use crate::space::{Source, Stamp};
 use crew::{Bell, Crew};
+use shared_thread::Stop;
 
 /// Values that are written together.
 #[derive(Debug)]
@@ -91,6 +95,8 @@ pub struct Running {
     bell: Arc<Bell>,
     crews: Vec<Arc<Crew>>,
     threads: Vec<JoinHandle<()>>,
+    /// What a thread does that others have work for, too.
+    elsewhere: Vec<Stop>,
 }
 
 impl Running {
@@ -121,12 +127,50 @@ impl Running {
                 }
             })?);
         }
-        let (bell, shared) = (Arc::clone(&self.bell), Arc::clone(shared));
-        let (interval, passes) = (each.interval, each.passes);
+        let bell = Arc::clone(&self.bell);
+        let mut turns = Turns::new(items, each.interval, each.passes, crew, Arc::clone(shared));
         let thread = std::thread::Builder::new().name(format!("update-{n}-0"));
-        self.threads
-            .push(thread.spawn(move || run(&bell, &crew, &items, interval, &passes, &shared))?);
+        self.threads.push(thread.spawn(move || {
+            turns.begin();
+            while !bell.wait(turns.left()) {
+                turns.pass();
+            }
+        })?);
         Ok(())
+    }
+
+    /// Has a thread run them that others have work for, too: each by itself, whatever number of threads it asks for.
+    pub fn start_on(
+        &mut self,
+        thread: &SharedThread,
+        loops: Vec<UpdateLoop>,
+        shared: &Arc<Shared>,
+    ) {
+        for each in loops {
+            let (crew, shared) = (Arc::new(Crew::new(1)), Arc::clone(shared));
+            let mut turns = Turns::new(each.items, each.interval, each.passes, crew, shared);
+            turns.begin();
+            let left = turns.left();
+            let work = move || {
+                turns.pass();
+                turns.left()
+            };
+            self.elsewhere.push(thread.take(left, Box::new(work)));
+        }
+    }
+
+    /// The same for something that is done each `interval`.
+    pub fn each_on(
+        &mut self,
+        thread: &SharedThread,
+        interval: Duration,
+        mut what: impl FnMut() + Send + 'static,
+    ) {
+        let work = move || {
+            what();
+            interval
+        };
+        self.elsewhere.push(thread.take(interval, Box::new(work)));
     }
 
     /// Runs something each `interval`, until it is stopped.
@@ -148,6 +192,7 @@ impl Running {
     /// Ends all of them.
     pub fn stop(&mut self) {
         self.bell.ring();
+        self.elsewhere.drain(..).for_each(Stop::now);
         for crew in &self.crews {
             crew.dismiss();
         }
@@ -158,45 +203,72 @@ impl Running {
     }
 }
 
-/// The thread that begins the passes.
-fn run(
-    bell: &Bell,
-    crew: &Crew,
-    items: &[Stored],
-    interval: Duration,
-    passes: &Passes,
-    shared: &Shared,
-) {
-    let interval = u64::try_from(interval.as_nanos())
-        .unwrap_or(u64::MAX)
-        .max(1);
-    let mut scratch = Vec::new();
-    let mut done = shared.clock.now().mono.as_nanos() / interval;
-    // What was there when the server started is as old as that.
-    write(items, done, shared, &mut scratch);
-    loop {
-        let now = shared.clock.now().mono.as_nanos();
-        let due = (done + 1).saturating_mul(interval);
-        if now < due {
-            if bell.wait(Duration::from_nanos(due - now)) {
-                return;
-            }
-            continue;
+/// The passes of a loop, for the thread that begins them.
+struct Turns {
+    items: Vec<Stored>,
+    /// In nanoseconds.
+    interval: u64,
+    passes: Arc<Passes>,
+    crew: Arc<Crew>,
+    shared: Arc<Shared>,
+    scratch: Vec<u8>,
+    /// Updates that are over.
+    done: u64,
+}
+
+impl Turns {
+    fn new(
+        items: Vec<Stored>,
+        interval: Duration,
+        passes: Arc<Passes>,
+        crew: Arc<Crew>,
+        shared: Arc<Shared>,
+    ) -> Self {
+        let interval = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            items,
+            interval: interval.max(1),
+            passes,
+            crew,
+            shared,
+            scratch: Vec::new(),
+            done: 0,
         }
-        let update = now / interval;
-        passes
-            .missed
-            .fetch_add(update - done - 1, Ordering::Relaxed);
-        done = update;
-        let begun = shared.clock.now().mono.as_nanos();
-        crew.begin(update);
-        write(items, update, shared, &mut scratch);
-        crew.wait();
-        let end = shared.clock.now();
+    }
+
+    fn now(&self) -> u64 {
+        self.shared.clock.now().mono.as_nanos()
+    }
+
+    /// What was there when the server started is as old as that.
+    fn begin(&mut self) {
+        self.done = self.now() / self.interval;
+        write(&self.items, self.done, &self.shared, &mut self.scratch);
+    }
+
+    /// How long until the next one.
+    fn left(&self) -> Duration {
+        let due = (self.done + 1).saturating_mul(self.interval);
+        Duration::from_nanos(due.saturating_sub(self.now()))
+    }
+
+    /// A pass, if it is due.
+    fn pass(&mut self) {
+        let begun = self.now();
+        let update = begun / self.interval;
+        if update <= self.done {
+            return;
+        }
+        let missed = update - self.done - 1;
+        self.passes.missed.fetch_add(missed, Ordering::Relaxed);
+        self.done = update;
+        self.crew.begin(update);
+        write(&self.items, update, &self.shared, &mut self.scratch);
+        self.crew.wait();
+        let end = self.shared.clock.now();
         let span = end.mono.as_nanos() - begun;
-        passes
-            .late
-            .store(begun - update * interval, Ordering::Relaxed);
+        let (passes, late) = (&self.passes, begun - update * self.interval);
+        passes.late.store(late, Ordering::Relaxed);
         passes.last.store(span, Ordering::Relaxed);
         passes.sum.fetch_add(span, Ordering::Relaxed);
         passes.longest.fetch_max(span, Ordering::Relaxed);

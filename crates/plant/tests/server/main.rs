@@ -25,6 +25,7 @@ mod reading;
 mod rights;
 mod sessions;
 mod sharing;
+mod site;
 mod small;
 mod subscribing;
 mod transferring;

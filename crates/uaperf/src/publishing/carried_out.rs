@@ -5,9 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use load::engine::Control;
-use load::pubsub::{
-    Address, Interface, KeyFeed, KeySupply, Knowledge, ListenError, Place, Post,
-};
+use load::pubsub::{Address, Interface, KeyFeed, KeySupply, Knowledge, ListenError, Place, Post};
 use observe::Process;
 use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Work};
@@ -278,9 +276,7 @@ fn open(work: &Work, discovery: Option<Address>) -> anyhow::Result<Open> {
         at = post.place().unwrap_or(at);
         posts.push(match discovery {
             None => post,
-            Some(there) => post
-                .asking(there, interface.as_ref())
-                .map_err(failed)?,
+            Some(there) => post.asking(there, interface.as_ref()).map_err(failed)?,
         });
     }
     Ok(Open {
