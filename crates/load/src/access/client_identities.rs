@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use pki::store::Wanted;
+use pki::store::{Keys, Wanted};
 use pki::{KeyKind, Moment, Store};
 use wire::channel::Identity;
 use wire::session::token::Credentials;
@@ -107,7 +107,7 @@ impl ClientIdentities {
             return Ok(Arc::clone(made));
         }
         let wanted: Vec<Wanted> = self.clients.iter().map(|it| it.wanted.clone()).collect();
-        let found = store.own_each(&wanted, kind, now, &*self.go_on)?;
+        let found = store.own_each(&wanted, Keys::Each(kind), now, &*self.go_on)?;
         let own = |(wanted, found): (&Wanted, pki::Identity)| {
             let file = found.path.as_deref().unwrap_or(store.folder()).display();
             Ok(Own {

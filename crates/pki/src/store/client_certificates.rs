@@ -1,8 +1,9 @@
-//! Certificates of many simulated clients: found by their names, or made at first use.
+//! Certificates of many simulated clients or devices: found by their names, or made at first use.
 //!
 //! ```text
 //! own/each/certs/NAME.der      a client's certificate
 //! own/each/private/NAME.pem    its key
+//! own/each/private/shared.pem  that of all that share one
 //! ```
 //!
 //! One folder holds all certificates and nothing else, so that a server can be given them at once. They
@@ -27,6 +28,23 @@ pub struct Wanted {
     pub request: Request,
 }
 
+/// Whose keys they have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// Each a key of its own, of this kind.
+    Each(KeyKind),
+    /// All the same one of this kind: keys of RSA take long to make.
+    Shared(KeyKind),
+}
+
+impl Keys {
+    const fn kind(self) -> KeyKind {
+        match self {
+            Self::Each(kind) | Self::Shared(kind) => kind,
+        }
+    }
+}
+
 impl Store {
     /// The folder of the certificates of simulated clients.
     pub fn each(&self) -> PathBuf {
@@ -38,16 +56,16 @@ impl Store {
     }
 
     /// The certificate and key of each of these clients. Those that are not there, or are not valid now,
-    /// are made with keys of this kind on all cores; those that are there stay as they are. `go_on` is told
+    /// are made with such keys on all cores; those that are there stay as they are. `go_on` is told
     /// how many are made, and of how many, and says whether to go on.
     pub fn own_each(
         &self,
         wanted: &[Wanted],
-        kind: KeyKind,
+        keys: Keys,
         now: Moment,
         go_on: &(dyn Fn(usize, usize) -> bool + Sync),
     ) -> Result<Vec<Identity>, StoreError> {
-        let find = |it: &Wanted| self.find_each(&it.name, kind, now);
+        let find = |it: &Wanted| self.find_each(&it.name, keys, now);
         let found = on_all_cores(wanted, find)?;
         if found.iter().all(Option::is_some) {
             return Ok(found.into_iter().flatten().collect());
@@ -58,6 +76,12 @@ impl Store {
         // Another process may have made them by now.
         let found = on_all_cores(wanted, find)?;
         let all = found.iter().filter(|it| it.is_none()).count();
+        if let (Keys::Shared(kind), 1..) = (keys, all) {
+            let (_, private) = self.files_of("", keys);
+            if !is_there(&private)? {
+                make_key(&private, kind)?;
+            }
+        }
         let made = AtomicUsize::new(0);
         let tell = Mutex::new(());
         go_on(0, all);
@@ -66,7 +90,7 @@ impl Store {
             if let Some(found) = found {
                 return Ok(found.clone());
             }
-            let identity = self.make_each(wanted, kind, now)?;
+            let identity = self.make_each(wanted, keys, now)?;
             let one_at_a_time = tell.lock();
             let done = made.fetch_add(1, Ordering::Relaxed) + 1;
             let more = go_on(done, all) || done == all;
@@ -81,16 +105,20 @@ impl Store {
         })
     }
 
-    /// Keys on curves are beside those of RSA, under other names.
-    fn files_of(&self, name: &str, kind: KeyKind) -> (PathBuf, PathBuf) {
+    /// Keys on curves are beside those of RSA, under other names; so are those that are shared.
+    fn files_of(&self, name: &str, keys: Keys) -> (PathBuf, PathBuf) {
         let private = self.each_folder().join("private");
-        let name = match kind.curve() {
-            None => name.to_owned(),
-            Some(curve) => format!("{name}-{curve}"),
+        let curve = match keys.kind().curve() {
+            None => String::new(),
+            Some(curve) => format!("-{curve}"),
+        };
+        let (name, key) = match keys {
+            Keys::Each(_) => (format!("{name}{curve}"), format!("{name}{curve}")),
+            Keys::Shared(_) => (format!("{name}-shared{curve}"), format!("shared{curve}")),
         };
         (
             self.each().join(format!("{name}.der")),
-            private.join(format!("{name}.pem")),
+            private.join(format!("{key}.pem")),
         )
     }
 
@@ -98,10 +126,10 @@ impl Store {
     fn find_each(
         &self,
         name: &str,
-        kind: KeyKind,
+        keys: Keys,
         now: Moment,
     ) -> Result<Option<Identity>, StoreError> {
-        let (path, private) = self.files_of(name, kind);
+        let (path, private) = self.files_of(name, keys);
         if !is_there(&path)? {
             return Ok(None);
         }
@@ -131,23 +159,26 @@ impl Store {
         Ok(Some(identity))
     }
 
-    fn make_each(
-        &self,
-        wanted: &Wanted,
-        kind: KeyKind,
-        now: Moment,
-    ) -> Result<Identity, StoreError> {
-        let (path, private) = self.files_of(&wanted.name, kind);
-        let key = Key::make(kind).map_err(crate::make::MakeError::from)?;
-        let certificate = wanted.request.self_signed(&key, now)?;
+    fn make_each(&self, wanted: &Wanted, keys: Keys, now: Moment) -> Result<Identity, StoreError> {
+        let (path, private) = self.files_of(&wanted.name, keys);
         // The key first: a certificate without its key would be an error.
-        files::write_secret(&private, key.pem().as_bytes())?;
+        let key = match keys {
+            Keys::Each(kind) => make_key(&private, kind)?,
+            Keys::Shared(_) => read_key(&private)?,
+        };
+        let certificate = wanted.request.self_signed(&key, now)?;
         files::write(&path, certificate.der())?;
         Ok(Identity {
             path: Some(path),
             ..Identity::new(certificate, key)
         })
     }
+}
+
+fn make_key(path: &Path, kind: KeyKind) -> Result<Key, StoreError> {
+    let key = Key::make(kind).map_err(crate::make::MakeError::from)?;
+    files::write_secret(path, key.pem().as_bytes())?;
+    Ok(key)
 }
 
 fn is_there(path: &Path) -> Result<bool, StoreError> {

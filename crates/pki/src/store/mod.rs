@@ -22,7 +22,7 @@ mod watched;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use client_certificates::Wanted;
+pub use client_certificates::{Keys, Wanted};
 pub use own::Identity;
 pub use watched::WatchedTrust;
 

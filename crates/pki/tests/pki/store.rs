@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::{Arc, Barrier, Mutex};
 
 use pki::make::{Authority, Request};
-use pki::store::{MAX_REJECTED, Place, Wanted, read_certificates};
+use pki::store::{Keys, MAX_REJECTED, Place, Wanted, read_certificates};
 use pki::{Curve, Identity, Key, KeyKind, Reason, Store, StoreError, WatchedTrust};
 use tempfile::TempDir;
 
@@ -400,7 +400,7 @@ fn each_client_has_a_certificate_that_is_made_once_and_again_when_it_has_expired
         true
     };
     let two = store
-        .own_each(&clients(2), KeyKind::Rsa(2048), NOW, &go_on)
+        .own_each(&clients(2), Keys::Each(KeyKind::Rsa(2048)), NOW, &go_on)
         .unwrap();
     assert_eq!(*told.lock().unwrap(), [(0, 2), (1, 2), (2, 2)]);
     assert_eq!(two[1].application_uri(), Some("urn:plc1:client-2"));
@@ -408,7 +408,7 @@ fn each_client_has_a_certificate_that_is_made_once_and_again_when_it_has_expired
 
     told.lock().unwrap().clear();
     let three = store
-        .own_each(&clients(3), KeyKind::Rsa(2048), NOW, &go_on)
+        .own_each(&clients(3), Keys::Each(KeyKind::Rsa(2048)), NOW, &go_on)
         .unwrap();
     assert_eq!(*told.lock().unwrap(), [(0, 1), (1, 1)]);
     assert_eq!(three[0].certificate, two[0].certificate);
@@ -417,7 +417,7 @@ fn each_client_has_a_certificate_that_is_made_once_and_again_when_it_has_expired
 
     let later = NOW.plus_days(6 * 365);
     let new = store
-        .own_each(&clients(1), KeyKind::Rsa(2048), later, &go_on)
+        .own_each(&clients(1), Keys::Each(KeyKind::Rsa(2048)), later, &go_on)
         .unwrap();
     assert_ne!(new[0].certificate, two[0].certificate);
 }
@@ -425,7 +425,12 @@ fn each_client_has_a_certificate_that_is_made_once_and_again_when_it_has_expired
 #[test]
 fn whoever_stops_it_keeps_the_clients_certificates_that_are_made() {
     let (_folder, store) = store();
-    let stopped = store.own_each(&clients(40), KeyKind::Rsa(2048), NOW, &|made, _| made < 1);
+    let stopped = store.own_each(
+        &clients(40),
+        Keys::Each(KeyKind::Rsa(2048)),
+        NOW,
+        &|made, _| made < 1,
+    );
     let error = stopped.unwrap_err().to_string();
     assert!(error.contains("of 40 certificates were made"), "{error}");
     let there = fs::read_dir(store.each()).unwrap().count();
@@ -436,14 +441,40 @@ fn whoever_stops_it_keeps_the_clients_certificates_that_are_made() {
 fn a_clients_certificate_without_its_key_is_an_error_and_not_replaced() {
     let (_folder, store) = store();
     let made = store
-        .own_each(&clients(1), KeyKind::Rsa(2048), NOW, &|_, _| true)
+        .own_each(&clients(1), Keys::Each(KeyKind::Rsa(2048)), NOW, &|_, _| {
+            true
+        })
         .unwrap();
     fs::remove_file(store.folder().join("own/each/private/client-1.pem")).unwrap();
-    let again = store.own_each(&clients(1), KeyKind::Rsa(2048), NOW, &|_, _| true);
+    let again = store.own_each(&clients(1), Keys::Each(KeyKind::Rsa(2048)), NOW, &|_, _| {
+        true
+    });
     assert!(matches!(again, Err(StoreError::NoKey { .. })), "{again:?}");
     let path = made[0].path.as_ref().unwrap();
     let there = read_certificates(path).unwrap();
     assert_eq!(there, [made[0].certificate.clone()]);
+}
+
+#[test]
+fn many_may_share_a_key_and_have_certificates_of_their_own_all_the_same() {
+    let (_folder, store) = store();
+    let shared = Keys::Shared(KeyKind::Rsa(2048));
+    let own = |n| {
+        let made = store.own_each(&clients(n), shared, NOW, &|_, _| true);
+        made.unwrap()
+    };
+    let two = own(2);
+    assert_eq!(two[0].key.pkcs8(), two[1].key.pkcs8());
+    assert_ne!(two[0].certificate, two[1].certificate);
+    assert_eq!(two[1].application_uri(), Some("urn:plc1:client-2"));
+    let three = own(3);
+    assert_eq!(three[0].certificate, two[0].certificate, "it is kept");
+    assert_eq!(three[2].key.pkcs8(), two[0].key.pkcs8());
+    // Those with a key each are others.
+    let each = store.own_each(&clients(1), Keys::Each(KeyKind::Rsa(2048)), NOW, &|_, _| {
+        true
+    });
+    assert_ne!(each.unwrap()[0].key.pkcs8(), two[0].key.pkcs8());
 }
 
 #[test]
