@@ -59,6 +59,11 @@ pub fn client_request(n: u32) -> Wanted {
     }
 }
 
+/// The same of a simulated device.
+pub fn device_request(name: &str, uri: &str) -> Request {
+    request(name, |_| uri.to_owned())
+}
+
 fn request(name: &str, uri: impl Fn(&str) -> String) -> Request {
     let host = host_name();
     let request = Request::application(uri(&host))

@@ -1,11 +1,11 @@
 //! `uaperf serve`: a workload server.
 
 mod live;
-mod memory;
+pub mod memory;
 mod offer;
-mod publishing;
+pub mod publishing;
 mod registering;
-mod running;
+pub mod running;
 mod security_groups;
 mod taking;
 
@@ -181,7 +181,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let servers = start(config, args.count)?;
     let register = known.access(&args, global)?;
-    let trusted = trusted(&args, global)?;
+    let trusted = trusted(args.trust, &args.looking_up, global)?;
     // Who is told where it serves may end it at once.
     let ended = running::endings(args.with_parent)?;
     let running = Running {
@@ -210,17 +210,21 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// Whose certificates brokers may have: the rules are those for clients.
-fn trusted(args: &Args, global: &Global) -> anyhow::Result<TlsTrust> {
+pub fn trusted(
+    trust: bool,
+    looking_up: &looking_up::Args,
+    global: &Global,
+) -> anyhow::Result<TlsTrust> {
     let store = Store::new(global.pki()?);
-    let asker = args.looking_up.asker(&store, pki::Checks::ALL);
+    let asker = looking_up.asker(&store, pki::Checks::ALL);
     Ok(TlsTrust {
         store,
-        rule: match args.trust {
+        rule: match trust {
             true => TrustRule::Everyone,
             false => TrustRule::Listed,
         },
         checks: pki::Checks::ALL,
-        revocation: args.looking_up.revocation(),
+        revocation: looking_up.revocation(),
         asker: Arc::new(asker),
     })
 }

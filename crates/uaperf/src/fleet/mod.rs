@@ -3,7 +3,8 @@
 //! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]), the
 //! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), how a phase becomes shares ([`shared`]), and
 //! the books of all agents one outcome again ([`sum`]). Books lie on disk until they are taken ([`shelf`], [`ledger`]); those
-//! that came late are brought by [`collect`]. Commands are signed ([`key`]) where an agent asks for it ([`guard`]).
+//! that came late are brought by [`collect`]. Commands are signed ([`key`]) where an agent asks for it ([`guard`]). What is
+//! served to clients of others is a [`landscape`].
 
 pub mod agent;
 pub mod carrier;
@@ -12,7 +13,9 @@ mod collect;
 mod crew;
 mod guard;
 mod key;
+mod landscape;
 mod ledger;
+mod pattern;
 pub mod pipe;
 mod shared;
 mod shelf;
@@ -111,7 +114,7 @@ pub struct Rest<'a> {
     pub samples: bool,
 }
 
-/// Look at the hosts of a fleet before anything runs on them, and bring results that came late
+/// Look at the hosts of a fleet before anything runs on them, bring results that came late, serve a landscape of devices
 #[derive(Debug, clap::Args)]
 pub struct FleetArgs {
     #[command(subcommand)]
@@ -123,6 +126,7 @@ enum What {
     Check(check::Args),
     Collect(collect::Args),
     Key(key::Args),
+    Serve(landscape::Args),
 }
 
 /// Carries out `uaperf fleet`.
@@ -131,5 +135,6 @@ pub fn run(args: FleetArgs, global: &Global) -> anyhow::Result<ExitCode> {
         What::Check(args) => check::run(&args, global),
         What::Collect(args) => collect::run(&args, global),
         What::Key(args) => key::run(&args),
+        What::Serve(args) => landscape::run(&args, global),
     }
 }

@@ -74,7 +74,7 @@ pub fn run(
         display.stop();
     }
     if let Some(path) = &running.ledger {
-        std::fs::write(path, ledger(&watches)).map_err(|error| cannot_write(path, &error))?;
+        write_ledger(path, &ledger(&watches))?;
     }
     if !running.quiet {
         totals(&watches);
@@ -84,7 +84,7 @@ pub fn run(
 
 /// Tells the clients of all servers that they end, and waits until none is left or the time is
 /// over.
-fn say_goodbye(servers: &[Server], grace: Duration) {
+pub fn say_goodbye(servers: &[Server], grace: Duration) {
     for server in servers {
         server.announce_end(grace);
     }
@@ -111,6 +111,11 @@ fn ledger(watches: &[Watch]) -> String {
 /// Finds out whether a ledger can be written now, not after hours.
 pub fn check_ledger(path: &Path) -> Result<(), Failure> {
     std::fs::write(path, "").map_err(|error| cannot_write(path, &error))
+}
+
+/// Writes what it did.
+pub fn write_ledger(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {

@@ -1,0 +1,340 @@
+//! The devices of a landscape as they run.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use pki::Store;
+use pki::store::Wanted;
+use plant::{Config, Server, Site, StartError, TrustPolicy, Watch};
+use wire::budget::Budget;
+use wire::channel::Protection;
+
+use super::Args;
+use super::file::{Device, Group, Landscape};
+use super::ledger::Happened;
+use super::schedule::Event;
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::place;
+use crate::screen::{self, tell};
+use crate::serve::publishing::Publishers;
+use crate::serve::running::{self, End};
+use crate::serve::{self, memory};
+
+/// Devices that run.
+pub struct Running {
+    /// By group.
+    pub groups: Vec<Vec<Server>>,
+    /// All of them, in the order of the file.
+    pub watches: Vec<Watch>,
+    publishers: Vec<Publishers>,
+    /// How long it took until all were there.
+    pub took: Duration,
+    /// How much of it went into certificates.
+    pub certificates: Duration,
+}
+
+/// What all devices have in common.
+struct Common {
+    site: Site,
+    trust: TrustPolicy,
+    memory: Budget,
+    connections: usize,
+}
+
+/// Starts all of them.
+pub fn start(
+    landscape: &Landscape,
+    args: &Args,
+    global: &Global,
+    patience: &Patience,
+) -> anyhow::Result<Running> {
+    let begun = Instant::now();
+    let store = Store::new(global.pki()?.join("landscapes").join(&landscape.name));
+    let trusted = serve::trusted(args.trust, &args.looking_up, global)?;
+    let trust = match args.trust {
+        true => TrustPolicy::All,
+        false => {
+            let store = Store::new(global.pki()?);
+            let asker = args.looking_up.asker(&store, pki::Checks::ALL);
+            TrustPolicy::asking(store, args.looking_up.revocation(), asker)
+        }
+    };
+    let count = landscape.devices().count();
+    let site = Site::start(args.threads.unwrap_or(0).into(), trust.asks());
+    let common = Common {
+        site: site.map_err(|error| Failure::new(format!("cannot serve devices: {error}")))?,
+        trust,
+        memory: memory::budget(args.memory),
+        connections: room(count)?,
+    };
+    let mut running = Running {
+        groups: Vec::new(),
+        watches: Vec::new(),
+        publishers: Vec::new(),
+        took: Duration::ZERO,
+        certificates: Duration::ZERO,
+    };
+    let mut publisher = 0;
+    for group in &landscape.groups {
+        let before = Instant::now();
+        let identities = identities(landscape, group, &store, patience)?;
+        running.certificates += before.elapsed();
+        let mut servers = Vec::new();
+        for (n, device) in group.devices.iter().enumerate() {
+            if patience.is_over() {
+                return Err(Failure::interrupted().into());
+            }
+            let identity = identities.get(n).cloned();
+            let mut config = config(group, &common);
+            config.listen = SocketAddr::new(landscape.listen, device.port);
+            config.name.clone_from(&device.application);
+            config.application_uri.clone_from(&device.uri);
+            config.identity = identity;
+            if let Some(port @ 1..) = &mut config.wss {
+                *port = port.saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
+            }
+            for it in &mut config.publish {
+                it.publisher = it.publisher.wrapping_add(publisher);
+            }
+            publisher = publisher.wrapping_add(1);
+            let address = config.listen;
+            let server = Server::start_on(&common.site, config);
+            let server = server.map_err(|error| unserved(device, address, &error))?;
+            running.watches.push(server.watch());
+            servers.push(server);
+        }
+        running
+            .publishers
+            .push(Publishers::start(&servers, &trusted, true)?);
+        running.groups.push(servers);
+    }
+    for event in &landscape.events {
+        running.check(event, landscape)?;
+    }
+    if patience.is_over() {
+        return Err(Failure::interrupted().into());
+    }
+    running.took = begun.elapsed();
+    Ok(running)
+}
+
+/// Whether somebody has had enough of it meanwhile.
+pub struct Patience {
+    ended: Mutex<Receiver<End>>,
+    over: AtomicBool,
+}
+
+impl Patience {
+    /// As long as nobody ends it.
+    pub fn new(ended: Receiver<End>) -> Self {
+        Self {
+            ended: Mutex::new(ended),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        if self.ended.lock().is_ok_and(|it| it.try_recv().is_ok()) {
+            self.over.store(true, Ordering::Relaxed);
+        }
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Who waits for the end from now on.
+    pub fn into_inner(self) -> Receiver<End> {
+        self.ended
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The certificates of a group, made at first use.
+fn identities(
+    landscape: &Landscape,
+    group: &Group,
+    store: &Store,
+    patience: &Patience,
+) -> anyhow::Result<Vec<pki::Identity>> {
+    let Some(keys) = group.keys else {
+        return Ok(Vec::new());
+    };
+    let wanted = |device: &Device| {
+        let request = place::device_request(&device.application, &device.uri);
+        Wanted {
+            name: device.name.clone(),
+            request: match landscape.listen {
+                ip if ip.is_loopback() || ip.is_unspecified() => request,
+                ip => request.ip(ip),
+            },
+        }
+    };
+    let wanted: Vec<Wanted> = group.devices.iter().map(wanted).collect();
+    let go_on = |made: usize, all: usize| {
+        screen::status(&match made == all {
+            true => String::new(),
+            false => format!("{}: {made} of {all} certificates made", group.name),
+        });
+        !patience.is_over()
+    };
+    let made = store.own_each(&wanted, keys, SystemTime::now().into(), &go_on);
+    let all = made.map_err(|error| match error {
+        pki::StoreError::Stopped { .. } => Failure::interrupted(),
+        other => Failure::new(other.to_string()),
+    })?;
+    // One that was made for another URI would make the device another application.
+    let other = |(device, it): &(&Device, &pki::Identity)| {
+        it.application_uri() != Some(device.uri.as_str())
+    };
+    if let Some((device, it)) = group.devices.iter().zip(&all).find(other) {
+        let file = it.path.as_ref().map(|it| it.display().to_string());
+        let what = format!(
+            "the certificate of {} is for {}, not for {}",
+            device.name,
+            it.application_uri().unwrap_or_default(),
+            device.uri
+        );
+        return Err(Failure::usage(what)
+            .hint(format!(
+                "remove {} for a new one, or give the group the old uri",
+                file.unwrap_or_default()
+            ))
+            .into());
+    }
+    Ok(all)
+}
+
+/// What devices of a group are told before they start.
+fn config(group: &Group, common: &Common) -> Config {
+    let mut config = group.plant.shared_config(Config {
+        profiles: Vec::new(),
+        memory: common.memory.clone(),
+        trust: common.trust.clone(),
+        ..Config::default()
+    });
+    config.publish.extend(group.publish.iter().cloned());
+    if let Some(security) = &group.security {
+        config.protections.clone_from(security);
+    }
+    if group.keys.is_none() {
+        config.protections = vec![Protection::NONE];
+    }
+    let limits = &mut config.limits;
+    limits.connections = limits.connections.min(common.connections);
+    limits.sessions = limits.sessions.min(limits.connections);
+    config
+}
+
+/// Descriptors of a device: its poll, what wakes it, what it listens with.
+const EACH: u64 = 3;
+/// Those of the process beside.
+const OTHERS: u64 = 256;
+
+/// How many connections there is room for in all.
+fn room(devices: usize) -> Result<usize, Failure> {
+    let devices = devices as u64;
+    let fixed = devices * EACH + OTHERS;
+    let got = match observe::limits::raise_descriptors(u64::from(u32::MAX)) {
+        Ok(got) => got.soft,
+        Err(reason) => {
+            tell!("warning: cannot tell how many connections there is room for: {reason}");
+            return Ok(usize::MAX);
+        }
+    };
+    let room = got.saturating_sub(fixed);
+    let wanted = fixed + devices;
+    if room == 0 {
+        let what =
+            format!("{devices} devices need {wanted} open files, and this process may have {got}");
+        return Err(Failure::new(what).hint(format!("raise it with `ulimit -n {wanted}`")));
+    }
+    if room < devices {
+        tell!(
+            "warning: room for {room} connections only: this process may open {got} files (raise it with `ulimit -n {wanted}`)"
+        );
+    }
+    Ok(usize::try_from(room).unwrap_or(usize::MAX))
+}
+
+fn unserved(device: &Device, address: SocketAddr, error: &StartError) -> Failure {
+    let name = &device.name;
+    match error {
+        StartError::Fault(..) | StartError::NothingToOffer => {
+            Failure::usage(format!("{name}: {error}"))
+        }
+        StartError::Listen { .. } => Failure::new(format!(
+            "cannot serve {name} on {address}: {error}"
+        ))
+        .hint("another program may have the port: give the group another one, or 0 for free ones"),
+        _ => Failure::new(format!("cannot serve {name} on {address}: {error}")),
+    }
+}
+
+impl Running {
+    fn server(&self, place: usize) -> Option<&Server> {
+        self.groups.iter().flatten().nth(place)
+    }
+
+    /// Whether an event can happen to those it is meant for.
+    fn check(&self, event: &Event, landscape: &Landscape) -> anyhow::Result<()> {
+        for &place in &event.devices {
+            let Some(server) = self.server(place) else {
+                continue;
+            };
+            for spec in &event.fault.nodes {
+                let space = server.space();
+                let ids = spec.resolve(space.namespaces());
+                let there = ids
+                    .as_ref()
+                    .is_ok_and(|ids| ids.iter().all(|id| space.find_id(id).is_some()));
+                if !there {
+                    let name = landscape.devices().nth(place).map(|it| it.name.as_str());
+                    let what = format!(
+                        "the fault {} cannot be: {} has no node {spec}",
+                        event.fault,
+                        name.unwrap_or_default()
+                    );
+                    return Err(Failure::usage(what).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets an event happen.
+    pub fn strike(&self, event: &Event, start: Instant) -> anyhow::Result<Happened> {
+        let servers: Vec<&Server> = self.groups.iter().flatten().collect();
+        let mut struck = 0;
+        for &place in &event.devices {
+            if let Some(server) = servers.get(place) {
+                server.add_fault(event.fault.clone())?;
+                struck += 1;
+            }
+        }
+        Ok(Happened {
+            planned: event.at,
+            at: start.elapsed(),
+            devices: event.pattern.clone(),
+            action: event.action.clone(),
+            fault: event.fault.to_string(),
+            struck,
+            places: event.devices.clone(),
+            away: event.away,
+        })
+    }
+
+    /// Tells clients that all devices end, and ends them; they can still be looked at.
+    pub fn stop(self, grace: Option<Duration>) -> Vec<Watch> {
+        // Who only listens is not told that it ends.
+        drop(self.publishers);
+        let servers: Vec<Server> = self.groups.into_iter().flatten().collect();
+        if let Some(grace) = grace {
+            running::say_goodbye(&servers, grace);
+        }
+        drop(servers);
+        self.watches
+    }
+}
