@@ -261,7 +261,7 @@ pub const WITHOUT: &[(&str, &str)] = &[
     ("bench", "looks at this machine, and measures no server"),
     (
         "fleet",
-        "looks at hosts, and measures no server; agents that are not there are in tests/fleet.rs",
+        "looks at hosts and serves devices, and measures no server; agents that are not there are in tests/fleet.rs",
     ),
     (
         "agent",
