@@ -14,7 +14,7 @@ use pubsub::{Content, Fields, PublisherId, Tolerance};
 use wire::template::walk::BuiltInType;
 
 use super::Heard;
-use super::datagram::Came;
+use super::arrivals::Came;
 use super::received::{Ending, PhaseClock, Received};
 
 const FIELDS: usize = 10;
@@ -220,9 +220,7 @@ fn every_message_that_met_with_a_fault_has_its_place_in_the_account() {
         at += 1_000;
         let came = Came {
             len,
-            stamp: None,
-            source: None,
-            port: 0,
+            ..Came::default()
         };
         received.take(&mut buffer, came, Some(at), &mut keys, Tolerance::NONE);
     };

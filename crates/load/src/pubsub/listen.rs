@@ -70,10 +70,11 @@ pub fn listen(
         Some(at) => {
             let towards = Interface::towards(interface, at);
             let prober = towards.and_then(|interface| Prober::open(at, interface));
-            Some(prober.map_err(|error| ListenError {
+            let prober = prober.map_err(|error| ListenError {
                 at: at.to_string(),
                 error,
-            })?)
+            })?;
+            Some(prober.begin())
         }
     };
     let mut received = Received::default();

@@ -14,7 +14,7 @@ use record::ledger::TICK_NS;
 use super::datagram::Receiver;
 use super::key_times::KeyFeed;
 use super::listen::{Takes, now, open, take_all};
-use super::prober::Prober;
+use super::prober::{Asking, Prober};
 use super::received::{Ending, PhaseClock, Received, SoFar};
 use super::subscriber::Subscription;
 use super::{Address, BrokerError, Heard, Interface, ListenError, Mqtt, Place};
@@ -156,7 +156,7 @@ impl Post {
             Way::Socket(at, socket) => {
                 ending.from = at.to_string();
                 let turn = Turn {
-                    prober: self.prober,
+                    prober: self.prober.map(Prober::begin),
                     telling: &mut telling,
                     until,
                 };
@@ -198,7 +198,7 @@ fn failed_at(at: &str) -> impl Fn(io::Error) -> ListenError + '_ {
 
 /// What is looked at beside what comes.
 struct Turn<'a, 'b> {
-    prober: Option<Prober>,
+    prober: Option<Asking>,
     telling: &'b mut Telling<'a>,
     until: Until<'a>,
 }

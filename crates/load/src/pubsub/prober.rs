@@ -30,7 +30,7 @@ struct Next {
     wait: Duration,
 }
 
-/// Asks, and takes what is told.
+/// Who will ask, on whichever thread.
 #[derive(Debug)]
 pub(super) struct Prober {
     socket: Receiver,
@@ -39,6 +39,12 @@ pub(super) struct Prober {
     to: Option<SocketAddr>,
     publishers: BTreeMap<PublisherId<'static>, Next>,
     looked: Instant,
+}
+
+/// Asks, and takes what is told. Room for what comes belongs to a thread.
+#[derive(Debug)]
+pub(super) struct Asking {
+    prober: Prober,
     arrivals: Arrivals,
 }
 
@@ -69,43 +75,14 @@ impl Prober {
             to,
             publishers: BTreeMap::new(),
             looked: Instant::now(),
-            arrivals: Arrivals::new(),
         })
     }
 
-    /// Looks from time to time: takes answers, and asks what is not known.
-    pub fn turn(&mut self, received: &mut Received, keys: &mut KeyRing, tolerance: Tolerance) {
-        let now = Instant::now();
-        if now.duration_since(self.looked) < LOOK {
-            return;
-        }
-        self.looked = now;
-        // Who is not there refuses what was sent before; the next time it may be there.
-        if self.socket.receive(&mut self.arrivals).is_ok() {
-            for (_, bytes) in self.arrivals.each() {
-                received.told(bytes, keys, tolerance);
-            }
-        }
-        for (publisher, writers) in received.undescribed() {
-            let next = *self.publishers.entry(publisher.clone()).or_insert_with(|| {
-                let mut byte = [0; 2];
-                random()(&mut byte);
-                // 100 to 500 ms, so that not all listeners ask at once.
-                let some = u64::from(u16::from_le_bytes(byte)) % 400;
-                Next {
-                    at: now + Duration::from_millis(100 + some),
-                    wait: WAIT,
-                }
-            });
-            if next.at > now {
-                continue;
-            }
-            self.ask(&publisher, writers, next.wait == WAIT);
-            let later = Next {
-                at: now + next.wait,
-                wait: (next.wait * 2).min(LONGEST),
-            };
-            self.publishers.insert(publisher, later);
+    /// On this thread.
+    pub fn begin(self) -> Asking {
+        Asking {
+            prober: self,
+            arrivals: Arrivals::new(),
         }
     }
 
@@ -126,6 +103,47 @@ impl Prober {
                     None => self.out.send(&message),
                 };
             }
+        }
+    }
+}
+
+impl Asking {
+    /// Looks from time to time: takes answers, and asks what is not known.
+    pub fn turn(&mut self, received: &mut Received, keys: &mut KeyRing, tolerance: Tolerance) {
+        let (now, asker) = (Instant::now(), &mut self.prober);
+        if now.duration_since(asker.looked) < LOOK {
+            return;
+        }
+        asker.looked = now;
+        // Who is not there refuses what was sent before; the next time it may be there.
+        if asker.socket.receive(&mut self.arrivals).is_ok() {
+            for (_, bytes) in self.arrivals.each() {
+                received.told(bytes, keys, tolerance);
+            }
+        }
+        for (publisher, writers) in received.undescribed() {
+            let next = *asker
+                .publishers
+                .entry(publisher.clone())
+                .or_insert_with(|| {
+                    let mut byte = [0; 2];
+                    random()(&mut byte);
+                    // 100 to 500 ms, so that not all listeners ask at once.
+                    let some = u64::from(u16::from_le_bytes(byte)) % 400;
+                    Next {
+                        at: now + Duration::from_millis(100 + some),
+                        wait: WAIT,
+                    }
+                });
+            if next.at > now {
+                continue;
+            }
+            asker.ask(&publisher, writers, next.wait == WAIT);
+            let later = Next {
+                at: now + next.wait,
+                wait: (next.wait * 2).min(LONGEST),
+            };
+            asker.publishers.insert(publisher, later);
         }
     }
 }

@@ -368,7 +368,7 @@ fn publish(about: &GroupTable) -> Read<Vec<Publishing>> {
         let url: Url = to
             .get_ref()
             .parse()
-            .map_err(|error| Complaint::about(to, format!("{error}")))?;
+            .map_err(|error| Complaint::about(to, error))?;
         Ok(Publishing {
             interval: interval.unwrap_or(Duration::from_millis(100)),
             signals,
