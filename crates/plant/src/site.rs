@@ -24,21 +24,21 @@ pub struct Site(Arc<Threads>);
 impl std::fmt::Debug for Site {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Site")
-            .field("threads", &self.0.desks.len())
+            .field("threads", &self.0.inboxes.len())
             .finish_non_exhaustive()
     }
 }
 
 struct Threads {
-    desks: Vec<Door>,
+    inboxes: Vec<Inbox>,
     turn: AtomicUsize,
     pool: Pool,
     updates: SharedThread,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// How a loop comes to a thread.
-struct Door {
+/// The way of a loop to a thread.
+struct Inbox {
     arrivals: Sender<Arrival>,
     waker: Waker,
     registry: Registry,
@@ -82,7 +82,7 @@ impl Site {
         let helpers = all.saturating_sub(threads).clamp(1, crate::pool::HELPERS);
         let (pool, helpers) = Pool::start(helpers, asks, || ())?;
         let mut running = Threads {
-            desks: Vec::new(),
+            inboxes: Vec::new(),
             turn: AtomicUsize::new(0),
             pool,
             updates: SharedThread::start("site-updates")?,
@@ -96,7 +96,7 @@ impl Site {
             let mut desk = desk::Rows::new(poll, arrived)?;
             let thread = std::thread::Builder::new().name(format!("site-{n}"));
             let thread = thread.spawn(move || desk.run())?;
-            running.desks.push(Door {
+            running.inboxes.push(Inbox {
                 arrivals,
                 waker,
                 registry,
@@ -129,13 +129,13 @@ impl Site {
     pub(crate) fn host(&self, core: EventLoop) -> io::Result<Place> {
         let (here, gone) = channel();
         let id = self.0.turn.fetch_add(1, Ordering::Relaxed);
-        let door = self.0.desks.get(id % self.0.desks.len().max(1));
-        let door = door.ok_or(io::ErrorKind::NotFound)?;
+        let inbox = self.0.inboxes.get(id % self.0.inboxes.len().max(1));
+        let inbox = inbox.ok_or(io::ErrorKind::NotFound)?;
         // What happens before it arrives is seen in the turn that it has then.
-        watch(&core, &door.registry, Token(id))?;
+        watch(&core, &inbox.registry, Token(id))?;
         // The thread is there as long as this is.
-        let _ = door.arrivals.send(Arrival::Loop(id, Box::new(core), here));
-        let _ = door.waker.wake();
+        let _ = inbox.arrivals.send(Arrival::Loop(id, Box::new(core), here));
+        let _ = inbox.waker.wake();
         Ok(Place {
             _site: self.clone(),
             gone: Mutex::new(gone),
@@ -163,9 +163,9 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        for door in &self.desks {
-            let _ = door.arrivals.send(Arrival::End);
-            let _ = door.waker.wake();
+        for inbox in &self.inboxes {
+            let _ = inbox.arrivals.send(Arrival::End);
+            let _ = inbox.waker.wake();
         }
         self.pool.close();
         for thread in self.list().drain(..) {
