@@ -6,7 +6,7 @@ use record::Histogram;
 use record::run::{Course, Part, Phase, Sum};
 
 use crate::effective;
-use crate::page::{LABEL, Page, counted, grouped};
+use crate::page::{Page, counted, grouped};
 
 /// The times that a phase is looked at for: of requests, or of notifications until they came.
 pub(crate) fn looked_at(phase: &Phase) -> (&'static str, &Histogram) {
@@ -24,6 +24,8 @@ pub(crate) const PERCENTILES: [(f64, &str); 4] =
     [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
 
 const COLUMN: usize = 10;
+/// The longest name of a row, and a space.
+const NAME: usize = 14;
 
 /// Rows in their order, with their labels; parts of the lateness are indented.
 const ROWS: [(&str, &str); 17] = [
@@ -64,7 +66,7 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
         return;
     }
     let mut head = format!(
-        "{:LABEL$}{:>COLUMN$}{:>COLUMN$}{:>8}",
+        "{:NAME$}{:>COLUMN$}{:>COLUMN$}{:>8}",
         "", "mean", "stddev", "CV"
     );
     for (_, name) in PERCENTILES {
@@ -84,7 +86,7 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
             continue;
         }
         let size = independent(phase, name, histogram);
-        let mut line = format!("{label:LABEL$}");
+        let mut line = format!("{label:NAME$}");
         let (mean, deviation) = (histogram.mean(), histogram.deviation());
         line.push_str(&format!(
             "{:>COLUMN$}{:>COLUMN$}",
