@@ -34,7 +34,7 @@ pub struct Link {
 
 /// Preamble, start of frame, check sum and the gap between frames: what a frame takes on the wire beside the
 /// bytes that interfaces count.
-const ON_THE_WIRE: u64 = 8 + 4 + 12;
+const ON_THE_WIRE: f64 = 8.0 + 4.0 + 12.0;
 
 impl Link {
     /// The share of what the link can carry one way, between 0 and 1, for so many bytes and packets in so many
@@ -44,7 +44,8 @@ impl Link {
         if seconds <= 0.0 {
             return Err(NotAvailable::because("no time has passed"));
         }
-        let bits = (bytes + packets * ON_THE_WIRE) as f64 * 8.0;
+        // Other hosts may tell any numbers.
+        let bits = (bytes as f64 + packets as f64 * ON_THE_WIRE) * 8.0;
         Ok(bits / seconds / speed as f64)
     }
 }
@@ -79,7 +80,7 @@ impl Link {
         Carried {
             name: self.name.clone(),
             dropped: less(|it| &it.received_dropped)
-                .and_then(|n| Ok(n + less(|it| &it.sent_dropped)?)),
+                .and_then(|n| Ok(n.saturating_add(less(|it| &it.sent_dropped)?))),
             share: inward.and_then(|inward| Ok(inward.max(outward?))),
             received_bytes: received,
             sent_bytes: sent,

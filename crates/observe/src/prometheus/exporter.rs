@@ -113,12 +113,13 @@ impl Asked<'_> {
                 continue;
             };
             let of = |metric: &str| self.counted(metric, names.label, name);
-            let errors = of(names.received_errors).and_then(|n| Ok(n + of(names.sent_errors)?));
+            let errors = of(names.received_errors);
+            let errors = errors.and_then(|n| Ok(n.saturating_add(of(names.sent_errors)?)));
             all.push(Link {
                 name: name.to_owned(),
                 speed_bits_per_s: of(names.bytes_per_s).and_then(|it| match it {
                     0 => Err(NotAvailable::because("the interface has no speed")),
-                    bytes => Ok(bytes * 8),
+                    bytes => Ok(bytes.saturating_mul(8)),
                 }),
                 duplex: Err(NotAvailable::because("exporters do not give it")),
                 mtu_bytes: Err(NotAvailable::because("exporters do not give it")),

@@ -100,7 +100,9 @@ fn links(course: &Course, window: (Instant, Instant)) -> Vec<LinkUsage> {
         let dropped = spent(|it| &it.received_dropped);
         Some(LinkUsage {
             name: link.name.clone(),
-            dropped: Figure::from(dropped.and_then(|n| Ok(n + spent(|it| &it.sent_dropped)?))),
+            dropped: Figure::from(
+                dropped.and_then(|n| Ok(n.saturating_add(spent(|it| &it.sent_dropped)?))),
+            ),
             share: Figure::from(inward.and_then(|inward| Ok(inward.max(outward?)))),
             received_bytes: received.into(),
             sent_bytes: sent.into(),
