@@ -141,6 +141,21 @@ fn cadvisor_tells_of_the_machine_and_of_a_container_each_at_its_own_time() {
 }
 
 #[test]
+fn a_pod_of_cadvisor_counts_its_containers_once() {
+    const CPU: &str = "container_cpu_usage_seconds_total";
+    let row = |container: &str, seconds: u32| {
+        format!("{CPU}{{container=\"{container}\",cpu=\"total\",pod=\"plant-0\"}} {seconds}\n")
+    };
+    let containers = row("app", 9) + &row("log", 3);
+    let page = row("", 12) + &containers;
+    let cpu = |page: &str, name| told(page, Some(name)).totals.cpu_ns;
+    assert_eq!(cpu(&page, "plant-0"), Ok(12_000_000_000));
+    assert_eq!(cpu(&page, "app"), Ok(9_000_000_000));
+    // Where the pod has no row of its own, its containers are all there is.
+    assert_eq!(cpu(&containers, "plant-0"), Ok(12_000_000_000));
+}
+
+#[test]
 fn a_page_of_one_process_tells_of_that_one() {
     let page = "process_cpu_seconds_total 7.5\nprocess_resident_memory_bytes 1e+06\n";
     let it = told(page, None);

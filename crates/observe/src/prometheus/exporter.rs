@@ -350,10 +350,14 @@ fn cadvisor_machine(page: &Page<'_>) -> Option<Found> {
 }
 
 fn cadvisor_container(page: &Page<'_>, name: &str) -> Option<Found> {
-    let labels = ["name", "container", "pod", "id"];
-    cadvisor(page, &|row| {
-        labels.iter().any(|it| row.label(it) == Some(name))
-    })
+    let labels = ["name", "container", "id"];
+    let container = |row: &Row<'_>| labels.iter().any(|it| row.label(it) == Some(name));
+    let pod = |row: &Row<'_>| row.label("pod") == Some(name);
+    // A pod has rows of its own beside those of its containers, whose figures are in them already.
+    let whole = |row: &Row<'_>| pod(row) && row.label("container").unwrap_or_default().is_empty();
+    cadvisor(page, &container)
+        .or_else(|| cadvisor(page, &whole))
+        .or_else(|| cadvisor(page, &pod))
 }
 
 fn cadvisor<'p>(page: &'p Page<'p>, mine: Meant<'p>) -> Option<Found> {
