@@ -1,6 +1,6 @@
 //! Energy between two moments, from counters that were read now and then, and what of it is beyond idling.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::energy::Domain;
 use crate::figure::{Figure, NotAvailable};
@@ -38,13 +38,18 @@ impl Account {
             match more {
                 None => course.push((at_s, so_far)),
                 Some(Ok(more)) => course.push((at_s, so_far + more)),
-                Some(Err(_)) => {}
+                // What was taken meanwhile is not known, and no sum with it is.
+                Some(Err(why)) => {
+                    self.silent.insert(domain.name.clone(), why);
+                }
             }
             if course.len() >= MOST {
+                // The last one stays: what is taken next is added to it.
+                let last = course.len();
                 let mut n = 0;
                 course.retain(|_| {
                     n += 1;
-                    n % 2 == 1
+                    n % 2 == 1 || n == last
                 });
             }
         }
@@ -53,11 +58,9 @@ impl Account {
 
     /// The domains that were seen.
     pub fn names(&self) -> Vec<String> {
-        self.courses
-            .keys()
-            .chain(self.silent.keys())
-            .cloned()
-            .collect()
+        // One that fell silent later has a course, too.
+        let all: BTreeSet<&String> = self.courses.keys().chain(self.silent.keys()).collect();
+        all.into_iter().cloned().collect()
     }
 
     /// What a domain took between two moments. Between readings power is taken to be even.
@@ -158,6 +161,35 @@ mod tests {
         assert!((part.widest_gap_s - 0.5).abs() < 1e-9);
         assert!(account.between("package-0", 99.0, 101.0).is_err());
         assert!(account.between("dram", 100.0, 101.0).is_err());
+    }
+
+    #[test]
+    fn a_long_run_is_thinned_out_and_nothing_is_lost() {
+        let mut account = Account::default();
+        // A joule each second, for twice as long as all readings are kept.
+        let readings = 2 * MOST as u64;
+        for n in 0..readings {
+            account.push(n as f64, domain(Ok(n * 1_000_000 % 10_000_000)));
+        }
+        let end = (readings - 1) as f64;
+        let all = account.between("package-0", 0.0, end).unwrap();
+        assert!((all.joules - end).abs() < 1e-3, "{all:?}");
+        assert!(all.widest_gap_s <= 8.0, "{all:?}");
+    }
+
+    #[test]
+    fn a_counter_that_begins_again_at_a_value_that_is_not_known_is_not_available() {
+        let mut account = Account::default();
+        for microjoules in [5, 9, 2, 3] {
+            let mut all = domain(Ok(microjoules));
+            for it in &mut all {
+                it.range_microjoules = Err(NotAvailable::because("no range"));
+            }
+            account.push(microjoules as f64, all);
+        }
+        let why = account.between("package-0", 5.0, 9.0).unwrap_err();
+        assert_eq!(why.reason(), "no range");
+        assert_eq!(account.names(), ["package-0"]);
     }
 
     #[test]
