@@ -48,6 +48,7 @@ pub fn open(
         desk,
         every,
         heard: Instant::now(),
+        last: None,
         ended: false,
     };
     let hello = match line.open() {
@@ -82,6 +83,8 @@ struct Line {
     desk: Desk,
     every: Duration,
     heard: Instant,
+    /// When the last look was taken, on our clock.
+    last: Option<Instant>,
     ended: bool,
 }
 
@@ -95,6 +98,14 @@ impl Line {
 
     fn ask(&self) {
         self.say(&ToWatch::Clock { asked: stamp() });
+    }
+
+    /// It looks at once, and then at its intervals.
+    fn greet(&self) {
+        self.say(&ToWatch::Hello {
+            version: VERSION.to_owned(),
+            every_ns: nanos(self.every),
+        });
     }
 
     /// Greets it, compares the clocks, and has a first look.
@@ -125,10 +136,7 @@ impl Line {
                     self.take(message, at);
                     asked += 1;
                     match asked {
-                        EXCHANGES => self.say(&ToWatch::Hello {
-                            version: VERSION.to_owned(),
-                            every_ns: nanos(self.every),
-                        }),
+                        EXCHANGES => self.greet(),
                         _ => self.ask(),
                     }
                 }
@@ -145,9 +153,9 @@ impl Line {
     fn go_on(mut self) {
         let mut clock = Instant::now() + CLOCK;
         let mut late = Instant::now();
-        // Told to stop, it waits for one look more.
-        let mut until = None::<Instant>;
-        while !self.ended && until.is_none_or(|it| Instant::now() < it) {
+        // Told to stop, it asks for one look more: what was on its way was taken too early.
+        let mut over = None::<Instant>;
+        while !self.ended && over.is_none_or(|it| it.elapsed() < LATE) {
             let now = Instant::now();
             if now >= clock {
                 clock = now + CLOCK;
@@ -157,9 +165,8 @@ impl Line {
             let wait = clock.saturating_duration_since(now).min(CLOSEST / 2);
             match self.letters.recv_timeout(wait) {
                 Ok(Came::Message(message, at)) => {
-                    let is_look = matches!(message, FromWatch::Look { .. });
                     self.take(message, at);
-                    if is_look && until.is_some() {
+                    if over.is_some_and(|over| self.last.is_some_and(|it| it >= over)) {
                         break;
                     }
                 }
@@ -177,8 +184,9 @@ impl Line {
                     .gap("no look came; the network or the host may be down".to_owned());
             }
             let stops = self.desk.stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Empty);
-            if stops && until.is_none() {
-                until = Some(Instant::now() + self.every + LATE);
+            if stops && over.is_none() {
+                over = Some(Instant::now());
+                self.greet();
             }
         }
         self.carrier.end();
@@ -210,6 +218,7 @@ impl Line {
                         .gap("the clocks contradict each other: one was stopped".to_owned());
                     return;
                 };
+                self.last = Some(at);
                 self.desk.tell(Event::Point(Box::new(Point {
                     at,
                     error,
