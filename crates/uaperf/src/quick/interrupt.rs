@@ -20,6 +20,7 @@ pub fn watch(control: &Control) -> anyhow::Result<()> {
         }
         _ => {
             super::stage::restore();
+            super::held::give_back();
             crate::serving::clear();
             std::process::exit(Exit::Interrupted.code().into());
         }

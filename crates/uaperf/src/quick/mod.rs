@@ -11,6 +11,7 @@ mod evidence;
 mod execute;
 pub mod feed;
 mod footprint;
+mod held;
 mod identity_each;
 pub mod interrupt;
 mod items_and_nodes;

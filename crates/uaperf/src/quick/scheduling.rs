@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use observe::Process;
-use observe::schedule::{self, Held};
+use observe::schedule;
 use serde_json::{Map, Value};
 
+use super::held::Holding;
 use crate::failure::Failure;
 use crate::fleet::ALONE;
 use crate::pinning;
@@ -96,7 +97,7 @@ impl Args {
     }
 
     /// The server as it was to be, until the run is over.
-    pub fn hold(&self, server: Option<&Process>) -> anyhow::Result<Option<Held>> {
+    pub fn hold(&self, server: Option<&Process>) -> anyhow::Result<Option<Holding>> {
         let option = match (self.pin_server.is_empty(), wanted(self.rt_server)) {
             (true, None) => return Ok(None),
             (false, _) => "--pin-server",
@@ -108,7 +109,7 @@ impl Args {
             ))
             .hint("--server-pid PID, if it is one")
         })?;
-        let held = schedule::hold(server.id(), &self.pin_server, wanted(self.rt_server));
+        let held = Holding::of(server.id(), &self.pin_server, wanted(self.rt_server));
         let held = held.map_err(|why| Failure::new(format!("{option}: {}", why.reason())))?;
         Ok(Some(held))
     }

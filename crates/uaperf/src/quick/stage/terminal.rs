@@ -150,6 +150,7 @@ fn pressed(key: Key, acts: &[Arc<Inner>], looks: &mut Looks) {
         }
         Key::Interrupt if looks.interrupted => {
             restore();
+            crate::quick::held::give_back();
             crate::serving::clear();
             std::process::exit(Exit::Interrupted.code().into());
         }

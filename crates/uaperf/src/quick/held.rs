@@ -1,0 +1,35 @@
+//! The server that is scheduled in another way for the run: whoever ends this process at once gives back what it had, too.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use observe::schedule::{self, Held};
+
+static HELD: Mutex<Option<Held>> = Mutex::new(None);
+
+/// A server is scheduled in another way until this is dropped, or [`give_back`] is called.
+pub struct Holding(());
+
+impl Holding {
+    /// The threads of this process on these processors and with this priority.
+    pub fn of(id: u32, processors: &[usize], priority: Option<u8>) -> observe::Figure<Self> {
+        // Whoever ends this process meanwhile waits until it is known what the server had.
+        let mut place = held();
+        *place = Some(schedule::hold(id, processors, priority)?);
+        Ok(Self(()))
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// The server has back what it had, if one is held.
+pub fn give_back() {
+    *held() = None;
+}
+
+fn held() -> MutexGuard<'static, Option<Held>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
