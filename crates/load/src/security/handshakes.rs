@@ -104,12 +104,19 @@ pub(super) fn round(
         client
     };
     let clients: Vec<Client> = thread::scope(|scope| {
-        let spawn = |_| thread::Builder::new().spawn_scoped(scope, client).ok();
-        let threads: Vec<_> = (0..at_once).filter_map(spawn).collect();
-        let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
-        joined
-            .map(|it| it.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, client);
+        let threads: Vec<_> = (0..at_once).map(spawn).collect();
+        let joined = threads.into_iter().map(|it| match it {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // A client without a thread did not come.
+            Err(error) => Client {
+                failed: Some(format!("there is no thread for it: {error}")),
+                ..Client::default()
+            },
+        });
+        joined.collect()
     });
     let took = began.elapsed();
     let server = since((around.server_cpu)(), server);

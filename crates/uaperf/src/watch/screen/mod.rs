@@ -66,7 +66,9 @@ impl Output for Screen {
                             writeln!(out, "{}", host_line(&it))?;
                         }
                     }
-                    match self.hosts.iter_mut().find(|other| other.name == it.name) {
+                    let same =
+                        |other: &&mut Host| (&other.name, &other.from) == (&it.name, &it.from);
+                    match self.hosts.iter_mut().find(same) {
                         Some(other) => *other = *it,
                         None => self.hosts.push(*it),
                     }
@@ -90,6 +92,12 @@ impl Output for Screen {
                 Line::Ended(it) => {
                     self.processes
                         .retain(|other| (other.pid, &other.from) != (it.pid, &it.from));
+                    // A machine of another host ends by what it is called; this one does not.
+                    let name = Some(&it.process);
+                    self.hosts.retain(|other| {
+                        other.from.is_none()
+                            || (other.name.as_ref(), &other.from) != (name, &it.from)
+                    });
                     let text = format!("{}{}: {}", it.process, pid(it.pid), it.reason);
                     if !self.live {
                         writeln!(out, "{text}")?;
