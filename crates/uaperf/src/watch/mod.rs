@@ -122,6 +122,14 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
                 .collect::<Vec<_>>(),
         );
     }
+    let asked = [
+        ("--children", args.children),
+        ("--prometheus", args.prometheus.is_some()),
+    ];
+    if let Some((option, _)) = asked.iter().find(|it| it.1 && all.is_empty()) {
+        let told = format!("{option} is for processes of this machine: name one, too");
+        return Err(Failure::usage(told).into());
+    }
     for it in &far {
         tell!("{}", it.told());
     }
