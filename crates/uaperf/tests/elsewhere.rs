@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -24,6 +24,8 @@ mod support;
 struct Exporter {
     url: String,
     silent: Arc<AtomicBool>,
+    /// How often it was asked.
+    asked: Arc<AtomicU64>,
 }
 
 impl Exporter {
@@ -32,14 +34,17 @@ impl Exporter {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let silent = Arc::new(AtomicBool::new(false));
         let holds = Arc::clone(&silent);
+        let asked = Arc::new(AtomicU64::new(0));
+        let counts = Arc::clone(&asked);
         let began = Instant::now();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
+                counts.fetch_add(1, Ordering::Relaxed);
                 let holds = Arc::clone(&holds);
                 std::thread::spawn(move || answer(stream, &holds, began));
             }
         });
-        Self { url, silent }
+        Self { url, silent, asked }
     }
 }
 
@@ -132,10 +137,12 @@ fn seen(phase: &Value) -> Value {
 fn a_machine_of_another_host_is_in_the_result_and_a_gap_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let exporter = Exporter::start();
-    let silent = Arc::clone(&exporter.silent);
-    // Silent for some seconds in the middle, whenever the load begins.
+    let (silent, asked) = (Arc::clone(&exporter.silent), Arc::clone(&exporter.asked));
+    // Silent for some seconds in the middle, whenever the load begins: it is asked once a second.
     std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_secs(4));
+        while asked.load(Ordering::Relaxed) < 4 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         silent.store(true, Ordering::Relaxed);
         std::thread::sleep(Duration::from_millis(2500));
         silent.store(false, Ordering::Relaxed);
