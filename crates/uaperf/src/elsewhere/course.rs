@@ -188,11 +188,12 @@ impl Course {
         let length = seconds(window.0, window.1);
         let covered = self.covered(window);
         if covered < 0.99 * length - 0.05 {
-            let why = self.gaps.last().map_or("", |it| it.why.as_str());
-            let why = if why.is_empty() {
-                "the samples end"
-            } else {
-                why
+            let restarted = |it: Step<'_>| it.is_restart() && it.within(window) > 0.0;
+            // Counters go on over a gap that has ended: such a one is not the reason.
+            let why = match self.gaps.last().filter(|it| !it.ended) {
+                _ if self.steps().any(restarted) => "it was started again",
+                Some(gap) => gap.why.as_str(),
+                None => "the samples end",
             };
             return Err(NotAvailable::because(format!(
                 "samples cover {covered:.1} s of {length:.1} s: {why}"
@@ -325,7 +326,8 @@ mod tests {
         assert_eq!((gap.from, gap.to, gap.failed.len()), (at(0), at(3000), 2));
         // Counters go on over a gap; not over a new start.
         assert_eq!(course.spent((at(0), at(3000)), cpu).unwrap(), 300_000_000);
-        assert!(course.spent((at(0), at(5000)), cpu).is_err());
+        let again = course.spent((at(0), at(5000)), cpu).unwrap_err();
+        assert!(again.reason().contains("started again"), "{again}");
         assert_eq!(course.covered((at(0), at(5000))), 4.0);
         assert_eq!(course.take().len(), 6);
         assert_eq!(course.take().len(), 0);
