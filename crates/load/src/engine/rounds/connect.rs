@@ -133,10 +133,11 @@ fn note(
         }
         at = ended;
     }
+    // A connection that the server made has no first steps, and a check may have more than one.
+    let place = |taken: &(Step, Duration)| order.iter().position(|it| *it == taken.0);
+    let next = steps.iter().rev().find_map(place).map_or(0, |it| it + 1);
     if let Some(status) = failed
-        && let Some(step) = order
-            .iter()
-            .find(|it| steps.iter().all(|taken| taken.0 != **it))
+        && let Some(step) = order.get(next)
     {
         round.notes.push(Note {
             step: step.name(),
