@@ -329,7 +329,10 @@ impl Tunnel {
         };
         let answered = result.and_then(|()| self.answer());
         answered.inspect_err(|error| self.fail(error))?;
-        self.end_http();
+        // Whoever writes the last word ends it.
+        if self.pending().is_empty() {
+            self.end_http();
+        }
         Ok(into.written)
     }
 
@@ -358,6 +361,13 @@ impl Tunnel {
     /// # Errors
     /// TLS has no more keys for it.
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), TunnelError> {
+        self.put(bytes)?;
+        self.end_http();
+        Ok(())
+    }
+
+    /// The same, and the connection stays open whatever HTTP has said.
+    fn put(&mut self, bytes: &[u8]) -> Result<(), TunnelError> {
         if self.is_closed() {
             return Ok(());
         }
@@ -375,9 +385,7 @@ impl Tunnel {
             Inner::Bare => self.seal(bytes).map_err(TunnelError::from),
         };
         let sent = sent.and_then(|()| self.answer());
-        sent.inspect_err(|error| self.fail(error))?;
-        self.end_http();
-        Ok(())
+        sent.inspect_err(|error| self.fail(error))
     }
 
     /// Ends a connection over which HTTP has said the last word.
@@ -586,12 +594,16 @@ impl Tunnel {
         let rest = bytes.get(ahead..).unwrap_or_default();
         let piece = rest.get(..PIECE).unwrap_or(rest);
         if piece.is_empty() {
+            self.end_written(socket);
             return Ok(bytes.len());
         }
-        self.send(piece)?;
+        self.put(piece)?;
         let count = ahead + piece.len();
         match self.flush(socket) {
-            Ok(()) => Ok(count),
+            Ok(()) => {
+                self.end_written(socket);
+                Ok(count)
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.ahead = true;
                 match count {
@@ -601,6 +613,13 @@ impl Tunnel {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Ends a connection over which HTTP has said the last word, once the socket has all of that.
+    fn end_written(&mut self, socket: &mut impl Write) {
+        self.end_http();
+        // As much of the end as it takes now: a body says itself how long it is.
+        let _ = self.flush(socket);
     }
 
     /// Writes what is to be sent.

@@ -219,6 +219,9 @@ impl Exchange {
     /// # Errors
     /// They are no chunks of a channel that is open.
     pub fn send(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), HttpError> {
+        if self.broken {
+            return Ok(());
+        }
         let mut terms = Terms {
             about: &self.about,
             closes: self.last,

@@ -107,7 +107,8 @@ impl Outward {
                     return Ok(broken);
                 }
             }
-            if bytes.is_empty() {
+            // Behind half a response nothing would be taken for what it is.
+            if broken || bytes.is_empty() {
                 return Ok(broken);
             }
             let wanted = match self.head.get(..3) {

@@ -409,3 +409,46 @@ fn a_bare_tunnel_is_tls_alone() {
     let error = carry(&mut server, &mut refused, 100_000).unwrap_err();
     assert!(error.to_string().contains("nobody knows it"), "{error}");
 }
+
+#[test]
+fn the_last_answer_goes_whole_to_a_socket_that_takes_little() {
+    let (tls_client, tls_server) = (client(true).without_http(), server());
+    let mut client = Tunnel::bare(&tls_client, "localhost").unwrap();
+    let mut server = Tunnel::accept_posts(&tls_server, 1 << 20).unwrap();
+    for _ in 0..4 {
+        carry(&mut client, &mut server, 1500).unwrap();
+        carry(&mut server, &mut client, 1500).unwrap();
+    }
+    let asked = b"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\
+        Content-Type: application/octet-stream\r\nContent-Length: 1\r\n\r\nq";
+    client.send(asked).unwrap();
+    carry(&mut client, &mut server, 1500).unwrap();
+    assert!(server.is_open());
+    let mut answer = chunk(100_000);
+    answer[20..24].copy_from_slice(&1u32.to_le_bytes());
+    let (mut socket, mut at, mut got) = (Socket::default(), 0, Vec::new());
+    while at < answer.len() {
+        socket.room = socket.sent.len() + 999;
+        match server.write(&mut socket, &answer[at..]) {
+            Ok(count) => at += count,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+        }
+        // Nor does it end while something of it waits.
+        assert_eq!(server.is_closed(), at == answer.len());
+        let mut end = Socket {
+            came: socket.sent.drain(..).collect(),
+            ..Socket::default()
+        };
+        let mut into = [0; 4096];
+        loop {
+            match client.read(&mut end, &mut into) {
+                Ok(0) => break,
+                Ok(count) => got.extend_from_slice(&into[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+    }
+    assert!(got.starts_with(b"HTTP/1.1 200 OK\r\nConnection: close\r\n"));
+    assert!(got.ends_with(&answer[24..]));
+}
