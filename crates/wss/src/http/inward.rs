@@ -180,8 +180,8 @@ impl Inward {
         while let Some((byte, rest)) = bytes.split_first() {
             *bytes = rest;
             self.text.push(*byte);
-            if *byte == b'\n' && (self.text.ends_with(b"\r\n\r\n") || self.text.ends_with(b"\n\n"))
-            {
+            // A line may end without a carriage return, each by itself (RFC 9112, 2.2).
+            if self.text.ends_with(b"\n\r\n") || self.text.ends_with(b"\n\n") {
                 return Ok(Some(std::mem::take(&mut self.text)));
             }
             if self.text.len() >= MOST_HEAD {

@@ -158,6 +158,21 @@ fn a_body_in_pieces_is_one_message() {
 }
 
 #[test]
+fn a_head_ends_at_its_empty_line_whatever_its_lines_end_with() {
+    let usual = post("ab") + &post("next");
+    for mixed in [
+        usual.replace("\r\n", "\n"),
+        usual.replace("\r\n\r\n", "\n\r\n"),
+        usual.replace("\r\n\r\n", "\r\n\n"),
+    ] {
+        let (mut server, mut came) = (server(), Vec::new());
+        server.take(mixed.as_bytes(), &mut came).unwrap();
+        let all = [(1, b"ab".to_vec()), (2, b"next".to_vec())];
+        assert_eq!(messages(&came), all, "{mixed:?}");
+    }
+}
+
+#[test]
 fn who_asks_for_something_else_is_told_what_is_wanted() {
     assert_eq!(refusal("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), 405);
     assert_eq!(refusal("POST / HTTP/1.0\r\nHost: h\r\n\r\n"), 505);
