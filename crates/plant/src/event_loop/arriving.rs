@@ -160,15 +160,20 @@ impl EventLoop {
         self.shared.counters.connections.admit(limit)
     }
 
-    /// Ends the oldest connections over which no session is active, some at a time; tells how many. Whoever has only
-    /// come has a moment to log in: else those who come at the same time would throw each other out.
+    /// Ends the oldest connections over which no session is active and no Publish request of one waits, some at a
+    /// time; tells how many. Whoever has only come has a moment to log in: else those who come at the same time would throw
+    /// each other out.
     pub(super) fn end_idle(&mut self) -> usize {
         let now = self.now.mono;
         let active = self.sessions.ids();
         let active = active.into_iter().filter_map(|id| self.sessions.get(id));
         let active: FxHashSet<SlotId> = active
             .filter(|session| session.protocol.is_active())
-            .map(|session| session.link)
+            .flat_map(|session| {
+                // Over HTTPS they may wait on others than the one it was activated over.
+                let waiting = session.requests.iter().map(|it| it.asked.link);
+                waiting.chain([session.link])
+            })
             .collect();
         let links = self.links.ids().into_iter();
         let mut idle: Vec<_> = links

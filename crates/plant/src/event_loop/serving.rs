@@ -202,6 +202,7 @@ impl EventLoop {
                         } => {
                             self.worked += work;
                             self.spent += work;
+                            link.known = true;
                             if slow {
                                 self.slower.asked.add(type_id);
                             }
