@@ -81,7 +81,7 @@ impl EventLoop {
     }
 
     /// Where a request over HTTPS goes on, if its session lives in another loop: any connection may be used for any session
-    /// (Part 6, 7.4.1). One on which Publish requests wait for sessions of this loop stays with them.
+    /// (Part 6, 7.4.1). One on which Publish requests or subscriptions on their way are waited for in this loop stays with them.
     pub(super) fn way_over(
         &self,
         link: SlotId,
@@ -98,7 +98,9 @@ impl EventLoop {
         let sessions = self.sessions.ids().into_iter();
         let mut sessions = sessions.filter_map(|id| self.sessions.get(id));
         let waits = |session: &Session| session.requests.iter().any(|it| it.asked.link == link);
-        match sessions.any(waits) {
+        let transfers = self.transfers.ids().into_iter();
+        let mut transfers = transfers.filter_map(|id| self.transfers.get(id));
+        match sessions.any(waits) || transfers.any(|it| it.is_over(link)) {
             true => Err(StatusCode::BadTooManyOperations),
             false => Ok(Some(home)),
         }

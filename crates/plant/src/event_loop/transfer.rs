@@ -32,6 +32,11 @@ impl Transfer {
     pub fn is_for(&self, session: SlotId) -> bool {
         self.session == session
     }
+
+    /// Whether its answer goes over this connection.
+    pub fn is_over(&self, link: SlotId) -> bool {
+        self.asked.link == link
+    }
 }
 
 /// A subscription that nobody finds after so many is not there.
