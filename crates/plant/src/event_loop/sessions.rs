@@ -446,9 +446,13 @@ impl EventLoop {
     pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
         self.proved(asked.link);
         let before = self.sessions.get(session).map(|held| held.link);
-        match before.filter(|link| *link != asked.link) {
+        let before = before.filter(|link| *link != asked.link);
+        let is_shared = |link: SlotId| self.links.get(link).map(|it| it.shared);
+        let now_shared = is_shared(asked.link) == Some(true);
+        let was_shared = before.and_then(is_shared) != Some(false);
+        match before {
             // Who waits over HTTPS waits on: any connection will do.
-            Some(link) if self.links.get(asked.link).is_some_and(|it| it.shared) => {
+            Some(link) if now_shared && was_shared => {
                 if let Some(link) = self.links.get_mut(link) {
                     link.let_go(session);
                 }
@@ -482,10 +486,13 @@ impl EventLoop {
         let Some(held) = self.sessions.get_mut(session) else {
             return;
         };
-        let waiting = std::mem::take(&mut held.requests);
-        if let Some(link) = self.links.get_mut(held.link) {
+        let (link, waiting) = (held.link, std::mem::take(&mut held.requests));
+        if let Some(link) = self.links.get_mut(link) {
             link.let_go(session);
-            for request in waiting {
+        }
+        for request in waiting {
+            // Over HTTPS they may wait on others than the one it leaves.
+            if self.links.get(request.asked.link).is_some() {
                 self.refuse(session, &request, StatusCode::BadSecureChannelIdInvalid);
             }
         }
