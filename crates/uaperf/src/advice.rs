@@ -6,7 +6,7 @@ use pki::StoreError;
 use wire::channel::ChannelError;
 use wire::session::client::SessionError;
 use wire::types::StatusCode;
-use wss::{Rejected, TlsError, TunnelError};
+use wss::{HttpError, Rejected, TlsError, TunnelError};
 
 use crate::failure::Failure;
 
@@ -102,6 +102,10 @@ fn link(error: &LinkError, access: &Access) -> Option<String> {
         LinkError::OnlyNone(_) => "leave --security out, or give the server's opc.tcp:// URL".into(),
         LinkError::Tunnel(TunnelError::Upgrade(_)) => {
             "is there a path in the URL of its opc.wss endpoint? `uaperf discover` shows its endpoints over opc.tcp"
+                .into()
+        }
+        LinkError::Tunnel(TunnelError::Http(HttpError::Status { .. })) => {
+            "is there a path in the URL of its opc.https endpoint? `uaperf discover` shows its endpoints over opc.tcp"
                 .into()
         }
         LinkError::NotReverse(_) => "give the server's opc.tcp:// URL with --listen-reverse".into(),
