@@ -75,8 +75,9 @@ impl EventLoop {
     /// Mail that is of a connection without a session waits like it.
     pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
         let unauthenticated = match &mail {
-            // Nobody is logged in on one that comes from the acceptor.
-            Mail::Led(_) | Mail::Dialled(_) | Mail::Secured(_) => true,
+            // Nobody is logged in on one that comes from the acceptor; over HTTPS they come from other loops, too.
+            Mail::Led(led) => !led.link.known,
+            Mail::Dialled(_) | Mail::Secured(_) => true,
             Mail::Channel(link, _) | Mail::Judged(link, _) | Mail::Decoded(link, _) => {
                 !self.is_known(*link)
             }
