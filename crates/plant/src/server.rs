@@ -462,7 +462,10 @@ struct Listening {
 
 /// Sockets of what goes through TLS, and the ports that they got.
 fn other_ways(config: &Config) -> Result<(Vec<Listening>, TlsPorts), StartError> {
-    let longest = config.limits.sizes.receive_message as usize;
+    let longest = match config.limits.sizes.receive_message {
+        0 => usize::MAX,
+        bytes => bytes as usize,
+    };
     let inside = [
         (config.wss, Inside::Wss),
         (config.https, Inside::Https(longest)),

@@ -405,6 +405,22 @@ fn huge_bodies_and_answers_that_nobody_takes_cost_what_they_cost_over_tcp() {
 }
 
 #[test]
+fn requests_of_any_length_are_taken_where_there_is_no_limit() {
+    let sizes = wire::frame::Limits {
+        receive_message: 0,
+        ..wire::frame::Limits::default()
+    };
+    let server = with_https(Config {
+        limits: Limits {
+            sizes,
+            ..Limits::default()
+        },
+        ..Config::default()
+    });
+    is_served(&mut Client::plain(url(&server)));
+}
+
+#[test]
 fn a_server_without_a_certificate_offers_no_https() {
     let started = Server::start(Config {
         https: Some(0),
