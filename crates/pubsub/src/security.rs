@@ -10,7 +10,7 @@ pub use wire::policy::pubsub::{
 
 use crate::encode::Offsets;
 use crate::error::DecodeError;
-use crate::header::{Header, Nonce, PublisherId, SecurityHeader, Tolerance};
+use crate::header::{Header, Kind, Nonce, PublisherId, SecurityHeader, Tolerance};
 use crate::sequence::is_newer_32;
 
 /// What is done to messages.
@@ -193,7 +193,9 @@ pub struct KeyRing {
     seen: Vec<(Sender, Window)>,
 }
 
-type Sender = (u32, Option<PublisherId<'static>>, Option<u16>);
+/// What is told has numbers of the same sequence as data, and comes by another socket: data that waits in the other one is
+/// not old because of it, nor is what is told because of data.
+type Sender = (u32, Option<PublisherId<'static>>, Option<u16>, Kind);
 
 /// So many tokens are kept: the current one, those to come, and one that has ended.
 const TOKENS: usize = 8;
@@ -265,7 +267,8 @@ impl KeyRing {
             return Err(OpenError::Signature);
         }
         let publisher = header.publisher_id.as_ref();
-        let sender = (security.token_id, publisher, header.writer_group_id());
+        let group = header.writer_group_id();
+        let sender = (security.token_id, publisher, group, header.kind);
         let [.., a, b, c, d] = nonce;
         let sequence = u32::from_le_bytes([a, b, c, d]);
         if !self.tolerance.constant_nonce {
@@ -286,13 +289,13 @@ impl KeyRing {
 /// Remembers a message of a sender; only of those whose signature was right.
 fn note(
     seen: &mut Vec<(Sender, Window)>,
-    (token, publisher, group): (u32, Option<&PublisherId<'_>>, Option<u16>),
+    (token, publisher, group, kind): (u32, Option<&PublisherId<'_>>, Option<u16>, Kind),
     sequence: u32,
 ) -> Result<(), OpenError> {
     // Found without a copy of the id, which may be a string.
-    let known = seen
-        .iter_mut()
-        .find(|((t, p, g), _)| *t == token && *g == group && p.as_ref() == publisher);
+    let known = seen.iter_mut().find(|((t, p, g, k), _)| {
+        *t == token && *g == group && *k == kind && p.as_ref() == publisher
+    });
     if let Some((_, window)) = known {
         return match window.note(sequence) {
             true => Ok(()),
@@ -303,7 +306,7 @@ fn note(
         return Err(OpenError::TooManySenders(SENDERS));
     }
     let publisher = publisher.map(|it| it.clone().into_owned());
-    seen.push(((token, publisher, group), Window::new(sequence)));
+    seen.push(((token, publisher, group, kind), Window::new(sequence)));
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Signatures and encryption, beside bytes that Python's `cryptography` made, and what is refused.
 
+use pubsub::discovery::{Announcement, Told};
 use pubsub::security::{GroupKeys, KeyRing, Mode, NonceSequence, OpenError, PubSubPolicy, Sealer};
 use pubsub::view::Known;
 use pubsub::{
@@ -128,6 +129,62 @@ fn what_a_publisher_sends_of_several_groups_is_numbered_through() {
     // With numbers of its own the same sender would seem to repeat itself.
     let mut alone = sealed(&mut sealer(3));
     assert_eq!(ring.open(&mut alone), Err(OpenError::Replayed));
+}
+
+/// Announcements have a socket of their own, which is read sooner or later than the one that data comes to.
+#[test]
+fn what_is_told_makes_no_data_old_and_data_nothing_that_is_told() {
+    let policy = PubSubPolicy::Aes256Ctr;
+    let numbers = NonceSequence::default();
+    let sealer = |random| {
+        let sealer = Sealer::new(key(policy), 1, Mode::SignAndEncrypt, [random; 4]);
+        sealer.numbered(numbers.clone())
+    };
+    let (mut of_data, mut announcer) = (sealer(1), sealer(2));
+    let mut announced = || {
+        let it = Announcement {
+            sequence: 1,
+            told: Told::Other(9),
+        };
+        let (id, header) = (PublisherId::UInt16(2234), announcer.header());
+        let mut out = Vec::new();
+        let at = it.encode(&id, Some(&header), &mut out).unwrap();
+        assert!(announcer.seal(&mut out, &at));
+        out
+    };
+    // Like an announcement it says no group.
+    let mut data = || {
+        let message = NetworkMessage {
+            group: None,
+            security: Some(of_data.header()),
+            ..message()
+        };
+        let mut out = Vec::new();
+        let at = message.encode(&mut out).unwrap();
+        assert!(of_data.seal(&mut out, &at));
+        out
+    };
+    let first = announced();
+    let sent: Vec<Vec<u8>> = (0..200).map(|_| data()).collect();
+    let last = announced();
+    for told in [first, last] {
+        for sooner in [false, true] {
+            let mut ring = KeyRing::new(Some(Mode::Sign), Tolerance::NONE);
+            ring.insert(1, key(policy));
+            let mut open = |wire: &[u8]| ring.open(&mut wire.to_vec()).map(drop);
+            if sooner {
+                assert_eq!(open(&told), Ok(()));
+            }
+            for wire in &sent {
+                assert_eq!(open(wire), Ok(()));
+            }
+            if !sooner {
+                assert_eq!(open(&told), Ok(()));
+            }
+            assert_eq!(open(&told), Err(OpenError::Replayed));
+            assert_eq!(open(&sent[199]), Err(OpenError::Replayed));
+        }
+    }
 }
 
 #[test]
