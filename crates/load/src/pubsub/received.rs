@@ -256,12 +256,23 @@ impl Received {
         tolerance: Tolerance,
     ) -> Result<Option<Said>, String> {
         let bytes = buffer.get_mut(..came.len).unwrap_or_default();
-        let opened = keys.open(bytes).map_err(|error| {
-            if let OpenError::NoKey(token) = error {
-                self.missing = Some(token);
+        let opened = match keys.open(bytes) {
+            Ok(opened) => opened,
+            Err(error) => {
+                match (kind(bytes, tolerance), &error) {
+                    // Questions are not secured, whatever data is.
+                    (Some(Kind::Probe), OpenError::NotSecured) => {
+                        self.discovery += 1;
+                        return Ok(None);
+                    }
+                    // In the group of data it comes to the socket of whoever asked, too, and was counted there.
+                    (Some(Kind::Announcement), OpenError::Replayed) => return Ok(None),
+                    (_, OpenError::NoKey(token)) => self.missing = Some(*token),
+                    _ => {}
+                }
+                return Err(error.to_string());
             }
-            error.to_string()
-        })?;
+        };
         let view = View::parse_opened(bytes, opened, tolerance);
         let view = view.map_err(|error| error.to_string())?;
         if view.header.kind != Kind::DataSet {
@@ -309,10 +320,12 @@ impl Received {
 
     /// Takes what came of discovery elsewhere than data comes.
     pub fn told(&mut self, bytes: &mut [u8], keys: &mut KeyRing, tolerance: Tolerance) {
+        // Data that comes there as well is opened where it is taken, and only once.
+        if kind(bytes, tolerance).is_none_or(|it| it == Kind::DataSet) {
+            return;
+        }
         let Ok(opened) = keys.open(bytes) else { return };
-        if let Ok(view) = View::parse_opened(bytes, opened, tolerance)
-            && view.header.kind != Kind::DataSet
-        {
+        if let Ok(view) = View::parse_opened(bytes, opened, tolerance) {
             // What cannot be read is asked for again.
             let _ = self.learn(&view);
         }
@@ -582,5 +595,51 @@ impl Received {
             interrupted: ending.interrupted,
             capture: ending.capture,
         }
+    }
+}
+
+/// What a datagram has, as far as its header says; that part is never encrypted.
+fn kind(bytes: &[u8], tolerance: Tolerance) -> Option<Kind> {
+    let header = Header::parse(bytes, tolerance);
+    header.ok().map(|(header, _)| header.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use pubsub::discovery::{Announcement, Asks, Probe, Told};
+    use pubsub::security::{GroupKeys, Mode, PubSubPolicy, Sealer};
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_and_told_where_data_comes_is_no_data_that_cannot_be_read() {
+        let key = GroupKeys::new(PubSubPolicy::Aes128Ctr, &[7; 52]).unwrap();
+        let mut keys = KeyRing::new(Some(Mode::Sign), Tolerance::NONE);
+        keys.insert(1, key.clone());
+        let id = PublisherId::UInt16(7);
+        let mut asked = Vec::new();
+        let probe = Probe {
+            asks: Asks::Endpoints,
+        };
+        probe.encode(&id, None, &mut asked).unwrap();
+        let mut sealer = Sealer::new(key, 1, Mode::Sign, [1; 4]);
+        let announcement = Announcement {
+            sequence: 0,
+            told: Told::Other(9),
+        };
+        let (header, mut told) = (sealer.header(), Vec::new());
+        let at = announcement.encode(&id, Some(&header), &mut told).unwrap();
+        assert!(sealer.seal(&mut told, &at));
+        let mut received = Received::default();
+        // It came to the socket of whoever asked first.
+        received.told(&mut told.clone(), &mut keys, Tolerance::NONE);
+        for mut bytes in [asked, told] {
+            let came = Came {
+                len: bytes.len(),
+                ..Came::default()
+            };
+            received.take(&mut bytes, came, None, &mut keys, Tolerance::NONE);
+        }
+        assert_eq!((received.datagrams, received.discovery), (0, 2));
     }
 }
