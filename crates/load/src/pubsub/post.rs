@@ -250,8 +250,10 @@ fn take_datagrams(
         if !turn.until.over.load(Ordering::Relaxed) {
             return false;
         }
+        // What came behind the last look may wait: nothing is on its way once a look behind the end has found nothing.
+        let looked = ended.is_some();
         let since = *ended.get_or_insert_with(Instant::now);
-        !turn.until.drain || idle || since.elapsed() >= DRAIN
+        !turn.until.drain || looked && idle || since.elapsed() >= DRAIN
     };
     let takes = Takes {
         received,
