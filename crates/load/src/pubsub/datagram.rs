@@ -8,6 +8,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Address;
 use super::arrivals::{Arrivals, Link};
+use super::interface::index;
 
 /// How long a receiver waits before it looks at the time again.
 pub const PATIENCE: Duration = Duration::from_millis(50);
@@ -27,6 +28,9 @@ pub fn sender(to: Address, interface: Option<IpAddr>, ttl: u32) -> io::Result<Ud
             SocketAddr::V6(_) => {
                 socket.set_multicast_hops_v6(ttl)?;
                 socket.set_multicast_loop_v6(true)?;
+                if let Some(interface) = interface {
+                    socket.set_multicast_if_v6(index(interface)?)?;
+                }
             }
         }
     }
@@ -55,7 +59,10 @@ pub fn received(from: Address, interface: Option<IpAddr>, buffer: usize) -> io::
             };
             socket.join_multicast_v4(&group, &interface)?;
         }
-        IpAddr::V6(group) if group.is_multicast() => socket.join_multicast_v6(&group, 0)?,
+        IpAddr::V6(group) if group.is_multicast() => {
+            let interface = interface.map_or(Ok(0), index)?;
+            socket.join_multicast_v6(&group, interface)?;
+        }
         _ => {}
     }
     socket.set_read_timeout(Some(PATIENCE))?;
