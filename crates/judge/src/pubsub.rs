@@ -35,8 +35,16 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
             1 => "nothing came".to_owned(),
             all => format!("nothing came to {deaf} of {all} listeners"),
         };
-        let advice = "whether anybody publishes there, interface (the address of the network that a group is on), \
-                      and firewalls";
+        let advice = match told.is_framed() && told.published.is_some() {
+            true => {
+                "listen_interface: an interface hears nothing of what is sent by it, but on lo; want the other end of its \
+                 cable"
+            }
+            false => {
+                "whether anybody publishes there, interface (the address of the network that a group is on), and \
+                 firewalls"
+            }
+        };
         find(Kind::Incomplete, About::NothingCame, text, advice);
     }
     if interrupted {
@@ -50,7 +58,7 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
             }
         } else if sent.refused > 0 {
             let all = sent.refused + sent.datagrams;
-            let text = format!("the kernel refused {} of {all} datagrams", sent.refused);
+            let text = format!("the kernel refused {} of {all} {all_of_them}", sent.refused);
             find(
                 Kind::Incomplete,
                 About::FewerRequests,
@@ -78,8 +86,9 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
         find(kind, about, text, advice);
     }
     if let Some(drops) = told.socket_drops().filter(|drops| *drops > 0) {
-        let text =
-            format!("this host dropped {drops} datagrams that its listeners did not read in time");
+        let text = format!(
+            "this host dropped {drops} {all_of_them} that its listeners did not read in time"
+        );
         let advice =
             "a larger receive_buffer (and perhaps sysctl net.core.rmem_max), or fewer listeners";
         find(Kind::GeneratorLimited, About::ReceiveDelay, text, advice);
