@@ -307,13 +307,8 @@ impl Publishers {
                 }
             }
         })?);
-        let failed = |error| Failure::new(format!("cannot publish to {to}: {error}"));
-        told.recv().context("a publisher ended")?.map_err(|error| match error {
-            PublishError::Broker(error) => broker::failed(to, &error),
-            PublishError::Io(error) => no_socket(format!("cannot publish to {to}: {error}"), &error, "is its interface one of this host?"),
-            PublishError::TooLarge(_) | PublishError::LargeFrame(_) => failed(error).hint("fewer signals with --publish-signals N, or shorter ones with --publish-encoding raw"),
-            error => failed(error),
-        })?;
+        let begun = told.recv().context("a publisher ended")?;
+        begun.map_err(|error| failed(to, error))?;
         if !quiet {
             tell!(
                 "publishing {count} signals each {} to {to}, PublisherId {id}",
@@ -321,6 +316,19 @@ impl Publishers {
             );
         }
         Ok(())
+    }
+}
+
+/// Why a publisher did not begin, with what to try.
+fn failed(to: &Url, error: PublishError) -> Failure {
+    let what = format!("cannot publish to {to}: {error}");
+    match error {
+        PublishError::Broker(error) => broker::failed(to, &error),
+        PublishError::Io(error) => no_socket(what, &error, "is its interface one of this host?"),
+        PublishError::TooLarge(_) | PublishError::LargeFrame(_) => Failure::new(what).hint(
+            "fewer signals with --publish-signals N, or shorter ones with --publish-encoding raw",
+        ),
+        _ => Failure::new(what),
     }
 }
 
