@@ -326,9 +326,12 @@ fn unfit(plant: &Plant, count: i64) -> Option<String> {
         let what = "it advertises one URL, and there are several devices (want no advertise)";
         return Some(what.to_owned());
     }
-    let wss = plant.wss.filter(|port| beyond(*port))?;
+    let ports = [("wss", plant.wss), ("https", plant.https)];
+    let (what, port) = ports
+        .into_iter()
+        .find_map(|(what, port)| Some((what, port.filter(|port| beyond(*port))?)))?;
     Some(format!(
-        "{count} devices from wss = {wss} on go beyond port 65535"
+        "{count} devices from {what} = {port} on go beyond port 65535"
     ))
 }
 

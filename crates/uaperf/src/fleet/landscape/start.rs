@@ -94,7 +94,8 @@ pub fn start(
             config.name.clone_from(&device.application);
             config.application_uri.clone_from(&device.uri);
             config.identity = identity;
-            if let Some(port @ 1..) = &mut config.wss {
+            let ports = [&mut config.wss, &mut config.https];
+            for port in ports.into_iter().flatten().filter(|port| **port > 0) {
                 *port = port.saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
             }
             for it in &mut config.publish {
