@@ -318,6 +318,16 @@ fn what_is_wrong_with_a_landscape_is_said_with_its_line_before_anything_is_serve
             3,
         ),
         (
+            format!("{group}publish_signals = 3\n"),
+            "nothing is published",
+            3,
+        ),
+        (
+            format!("{group}keys = \"none\"\nsecurity = [\"Basic256Sha256:Sign\"]\n"),
+            "needs a certificate",
+            4,
+        ),
+        (
             "[[group]]\nname = \"a b\"\n".to_owned(),
             "want letters, digits",
             2,

@@ -248,6 +248,10 @@ fn group(
     if let (Some(file), Some(what)) = (&about.plant, unfit(&plant, count)) {
         return Err(Complaint::about(file, what));
     }
+    let (keys, security) = (keys(about)?, security(about)?);
+    if keys.is_none() {
+        unsecured(about, security.as_deref())?;
+    }
     let (application, uri) = (template(&about.application)?, template(&about.uri)?);
     let host = place::host_name();
     let device = |n: i64| {
@@ -271,8 +275,8 @@ fn group(
     };
     Ok(Group {
         devices: (1..=count).map(device).collect(),
-        keys: keys(about)?,
-        security: security(about)?,
+        keys,
+        security,
         publish: publish(about)?,
         plant: Arc::new(plant),
         name,
@@ -357,6 +361,19 @@ fn security(about: &GroupTable) -> Read<Option<Vec<Protection>>> {
     all.map(|all| all.iter().map(one).collect()).transpose()
 }
 
+/// Devices without certificates offer nothing that needs one.
+fn unsecured(about: &GroupTable, security: Option<&[Protection]>) -> Read<()> {
+    let typed = about.security.iter().flatten();
+    let mut both = typed.zip(security.unwrap_or_default());
+    match both.find(|(_, it)| **it != Protection::NONE) {
+        Some((text, _)) => Err(Complaint::about(
+            text,
+            "needs a certificate, and keys = \"none\" makes none",
+        )),
+        None => Ok(()),
+    }
+}
+
 fn publish(about: &GroupTable) -> Read<Vec<Publishing>> {
     let interval = about.publish_interval.as_ref().map(time).transpose()?;
     if let (Some(text), Some(Duration::ZERO)) = (&about.publish_interval, interval) {
@@ -379,13 +396,16 @@ fn publish(about: &GroupTable) -> Read<Vec<Publishing>> {
         })
     };
     let all: Vec<Publishing> = about.publish.iter().map(one).collect::<Read<_>>()?;
-    match (&about.publish_interval, all.is_empty()) {
-        (Some(text), true) => Err(Complaint::about(
-            text,
-            "nothing is published (want publish)",
-        )),
-        _ => Ok(all),
+    if all.is_empty() {
+        let idle = "nothing is published (want publish)";
+        if let Some(text) = &about.publish_interval {
+            return Err(Complaint::about(text, idle));
+        }
+        if let Some(n) = &about.publish_signals {
+            return Err(Complaint::about(n, idle));
+        }
     }
+    Ok(all)
 }
 
 /// A name that is part of others, and of file names.
