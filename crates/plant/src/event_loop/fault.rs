@@ -73,7 +73,8 @@ impl EventLoop {
             self.fault(link, id, head.request_handle, status);
             return false;
         }
-        match fate.until {
+        // One that shares its thread stands still from its next turn on, and answers this behind that.
+        match fate.until.max(self.still) {
             Some(until) => {
                 astray.keep(id, body.to_vec(), until);
                 false

@@ -128,6 +128,20 @@ fn one_that_stands_still_or_begins_anew_holds_up_no_other() {
 }
 
 #[test]
+fn a_request_that_lets_its_server_stand_still_is_answered_behind_that() {
+    let site = Site::start(1, false).unwrap();
+    let server = with(&site, Config::default());
+    let mut client = Client::plain(server.url());
+    server
+        .add_fault("stall=300ms,on=read,times=1".parse().unwrap())
+        .unwrap();
+    let begun = Instant::now();
+    assert!(client.read(&[bench(1001)]).remove(0).value.is_some());
+    let took = begun.elapsed();
+    assert!(took >= Duration::from_millis(300), "{took:?}");
+}
+
+#[test]
 fn a_server_that_is_away_stays_away_until_the_later_of_two_ends() {
     let site = Site::start(1, false).unwrap();
     let server = with(&site, Config::default());
