@@ -33,6 +33,11 @@ pub enum ModelError {
         "written by a newer uaperf (model version {0}; this one reads up to {VERSION}): update uaperf"
     )]
     Newer(u64),
+    /// Numbers of one part point to nothing in another.
+    #[error(
+        "its parts do not fit together: it was changed or cut off. `uaperf model fit` makes a new one"
+    )]
+    Torn,
 }
 
 /// How a model is made.
@@ -180,8 +185,28 @@ impl Model {
         }
         match value["version"].as_u64() {
             Some(version) if version > u64::from(VERSION) => Err(ModelError::Newer(version)),
-            _ => Ok(serde_json::from_str(text)?),
+            _ => {
+                let model: Self = serde_json::from_str(text)?;
+                match model.fits_together() {
+                    true => Ok(model),
+                    false => Err(ModelError::Torn),
+                }
+            }
         }
+    }
+
+    /// Whether what is computed from one part finds its place in the others.
+    fn fits_together(&self) -> bool {
+        let terms = self.coefficients.len();
+        let square = self.inverse.is_empty() || self.inverse.len() == terms;
+        let square = square && self.inverse.iter().all(|row| row.len() == terms);
+        let told = |residuals: &[Residual], folds: &[Fold]| {
+            residuals.iter().all(|it| it.fold < folds.len())
+        };
+        let mut amounts = self.memory.iter().chain(&self.bytes);
+        square
+            && told(&self.residuals, &self.folds)
+            && amounts.all(|it| told(&it.residuals, &it.folds))
     }
 
     /// The whole model, as text.

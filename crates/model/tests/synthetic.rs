@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use model::{FitError, Model, Row, Rung, Security, Term, Workload, fit, row};
+use model::{FitError, Model, ModelError, Row, Rung, Security, Term, Workload, fit, row};
 use plan::Random;
 
 /// Microseconds: when idle in a second, for a message, a value, a sample between publishings.
@@ -396,6 +396,8 @@ fn a_process_is_kept_in_a_file_and_wants_loads_enough() {
     let read = Model::from_json(&text).unwrap();
     let one = &rows[3].workload;
     assert_eq!(read.predict(one, 0.95), model.predict(one, 0.95));
+    let changed = text.replacen("\"fold\": 0,", "\"fold\": 99,", 1);
+    assert!(matches!(Model::from_json(&changed), Err(ModelError::Torn)));
     rows.pop();
     assert_eq!(
         fit(&rows, Rung::Process),
