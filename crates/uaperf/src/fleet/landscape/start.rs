@@ -275,14 +275,11 @@ fn unserved(device: &Device, address: SocketAddr, error: &StartError) -> Failure
 }
 
 impl Running {
-    fn server(&self, place: usize) -> Option<&Server> {
-        self.groups.iter().flatten().nth(place)
-    }
-
     /// Whether an event can happen to those it is meant for.
     fn check(&self, event: &Event, landscape: &Landscape) -> anyhow::Result<()> {
+        let servers: Vec<&Server> = self.groups.iter().flatten().collect();
         for &place in &event.devices {
-            let Some(server) = self.server(place) else {
+            let Some(server) = servers.get(place) else {
                 continue;
             };
             for spec in &event.fault.nodes {
