@@ -86,7 +86,7 @@ impl Links {
 pub enum Grown {
     /// All of them.
     Whole(Box<[Link]>),
-    /// Those that are more, of a node that has so many that a copy for each server is too much.
+    /// Those that are more, of a node that others have so many of that a copy for each server is too much.
     More(Box<[Link]>),
 }
 
@@ -120,7 +120,9 @@ pub fn join_grown(base: &Links, own_from: usize, joined: &[Joined]) -> FxHashMap
     }
     let grown = more.into_iter().map(|(at, links)| {
         let there = base.of(at.get());
-        let grown = match there.len() > MANY {
+        // Of a plant with more instances than the standard has, a copy of those hardly counts, and to put both in order
+        // each time that somebody asks would.
+        let grown = match there.len() > MANY.max(links.len()) {
             true => Grown::More(links.into_boxed_slice()),
             false => Grown::Whole(joint(there, &links).into_boxed_slice()),
         };
