@@ -318,7 +318,9 @@ impl EventLoop {
 
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
-        if self.has_more() || (self.shared.config.spin && !self.is_acceptor()) {
+        // Whether a thread that is shared sleeps is not for one of its loops to say.
+        let spins = self.shared.config.spin && !self.is_acceptor() && !self.is_hosted();
+        if self.has_more() || spins {
             return Some(Duration::ZERO);
         }
         let at = self.timers.wake()?;
