@@ -121,9 +121,15 @@ impl Kernel {
 
     /// The kernel under which what was measured is most likely, from this one on and, where asked, from others too.
     pub fn fitted(&self, x: &[Vec<f64>], y: &[f64], restarts: bool) -> Self {
-        let (x, y) = (&x[..x.len().min(FOR_KERNEL)], &y[..y.len().min(FOR_KERNEL)]);
+        // Evenly out of all: tables are often in the order of what was varied.
+        let all = x.len().min(y.len());
+        let few = all.min(FOR_KERNEL);
+        let (x, y): (Vec<Vec<f64>>, Vec<f64>) = (0..few)
+            .map(|it| it * all / few)
+            .map(|it| (x[it].clone(), y[it]))
+            .unzip();
         let less = |logs: &[f64]| {
-            let (value, slope) = Self::of_logs(logs).likelihood(x, y)?;
+            let (value, slope) = Self::of_logs(logs).likelihood(&x, &y)?;
             Some((-value, slope.into_iter().map(|it| -it).collect()))
         };
         let bounds = Self::bounds(self.lengths.len());
