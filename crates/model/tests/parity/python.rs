@@ -35,12 +35,16 @@ fn installed() -> Result<PathBuf, String> {
     });
     // Written last, so that an installation that was interrupted is made anew.
     let stamp = home.join("installed.txt");
-    if std::fs::read_to_string(&stamp).is_ok_and(|it| it == REQUIREMENTS) {
+    let is_wanted = std::fs::read_to_string(&stamp).is_ok_and(|it| it == REQUIREMENTS);
+    // The system's Python may have become another one since.
+    let import = ["-c", "import scipy, sklearn, statsmodels"];
+    if is_wanted && run(Command::new(&python).args(import)).is_ok() {
         return Ok(python);
     }
     let make = ["-m", "venv", "--clear"];
     run(Command::new("python3").args(make).arg(&home))?;
-    let install = "-m pip install --quiet --no-input --disable-pip-version-check --prefer-binary";
+    // A mirror that does not answer is given up in minutes.
+    let install = "-m pip install --quiet --no-input --disable-pip-version-check --prefer-binary --timeout 30 --retries 4";
     let packages = REQUIREMENTS.lines();
     run(Command::new(&python)
         .args(install.split(' '))
