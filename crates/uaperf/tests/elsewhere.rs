@@ -230,7 +230,13 @@ fn our_own_exporter_tells_the_same_as_looking_at_the_process() {
     assert!((cores(far) - cores(near)).abs() < off, "{far}\n{near}");
     assert_eq!(far["source"]["by"], "uaperf");
     assert_eq!(far["name"], "sh at 127.0.0.1");
-    assert!(far["window"]["involuntary_switches"].is_number(), "{far}");
+    // A page is up to a second old: of a window that ends a little behind the last one there is no sum.
+    let switches = &far["window"]["involuntary_switches"];
+    let why = switches["not_available"].as_str().unwrap_or_default();
+    assert!(
+        switches.is_number() || why.starts_with("samples cover"),
+        "{far}"
+    );
     let resolution = far["source"]["resolution_ns"].as_f64().unwrap();
     assert!((resolution / 1e9 - 1.0).abs() < 0.5, "{far}");
 }

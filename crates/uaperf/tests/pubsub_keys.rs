@@ -244,7 +244,10 @@ fn what_cannot_be_is_said_with_what_to_do() {
     let to = "opc.udp://127.0.0.1:9";
     let service = "opc.tcp://127.0.0.1:9";
     let roll_over = ["publish", to, "--roll-over", "1s"];
-    let cases: [(Vec<&str>, i32, &str); 5] = [
+    let publish = format!("[[publish]]\nto = '{to}'\nsecurity = 'sign'\nsecurity_group = 'g'\n");
+    let twins = format!("[[security_group]]\nid = 'g'\n{publish}{publish}");
+    std::fs::write(folder.path().join("twins.toml"), twins).unwrap();
+    let cases: [(Vec<&str>, i32, &str); 6] = [
         (
             ["publish", to, "--security", "sign", "--keys", service].into(),
             2,
@@ -269,6 +272,12 @@ fn what_cannot_be_is_said_with_what_to_do() {
             ["serve", "--security-group", "g", "--group-lifetime", "1ms"].into(),
             2,
             "100ms or more",
+        ),
+        // Numbers of messages would be used twice with one key.
+        (
+            ["serve", "twins.toml", "--update", "100ms", "--port", "0"].into(),
+            2,
+            "give each a publisher of its own",
         ),
     ];
     for (words, code, what) in cases {

@@ -56,14 +56,19 @@ impl SeenHandshakes {
         let Some(per_second) = Range::of(self.rates) else {
             return Figure::missing("nobody tried");
         };
+        let each = |figure: Figure<f64>| match self.failed {
+            0 => figure,
+            _ => Figure::missing("clients that were not let in have their part of it"),
+        };
+        let (server_cpu_ns, client_cpu_ns) = (each(self.cpu.server()), each(self.cpu.client()));
         Figure::Known(Handshakes {
             at_once: self.at_once,
             made: self.made,
             failed: self.failed,
             why: self.why,
             per_second,
-            server_cpu_ns: self.cpu.server(),
-            client_cpu_ns: self.cpu.client(),
+            server_cpu_ns,
+            client_cpu_ns,
         })
     }
 }

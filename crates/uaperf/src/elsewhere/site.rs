@@ -90,7 +90,11 @@ fn ssh(typed: &str, rest: &str) -> Result<Site, String> {
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Prometheus { page, .. } => write!(f, "{page}"),
+            // A query may hold a token, which is nobody's who reads a result.
+            Self::Prometheus { page, .. } => {
+                let path = page.path.split('?').next().unwrap_or_default();
+                write!(f, "http://{}{path}", page.authority())
+            }
             Self::Ssh { way, .. } => match way {
                 Way::Ssh { to, .. } => write!(f, "{SSH}{to}"),
                 Way::Local(_) => f.write_str("local"),
@@ -133,6 +137,9 @@ mod tests {
             read("prom:http://[::1]:9256/a?b=1#open62541"),
             (url("http://[::1]:9256/a?b=1"), Some("open62541".into()))
         );
+        let shown = Site::read("prom:http://[::1]:9256/a?token=1#x");
+        let shown = shown.unwrap().unwrap().to_string();
+        assert_eq!(shown, "http://[::1]:9256/a");
         assert_eq!(Site::read("4711"), None);
         assert_eq!(Site::read(":4840"), None);
         for wrong in ["prom:", "prom:https://a", "prom:a:9100", "prom:http://a#"] {

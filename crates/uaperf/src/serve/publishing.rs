@@ -126,7 +126,9 @@ impl Args {
                 .hint("secured messages are UADP")
                 .into());
         }
-        let one = |to: &Url| plant::Publishing {
+        let one = |(n, to): (u16, &Url)| plant::Publishing {
+            // Those that share keys are told apart by it.
+            publisher: if security.is_some() { 1 + n } else { 1 },
             security: security.clone(),
             broker: plant::Brokered {
                 mapping: self.publish_mapping.clone(),
@@ -144,7 +146,7 @@ impl Args {
             signals: self.publish_signals.map(usize::from),
             ..plant::Publishing::new(to.to_string())
         };
-        config.publish = self.publish.iter().map(one).collect();
+        config.publish = (0..).zip(&self.publish).map(one).collect();
         Ok(())
     }
 
@@ -216,6 +218,9 @@ impl Publishers {
     /// Starts all of them for each server. What was started before one failed ends.
     pub fn start(servers: &[Server], trusted: &TlsTrust, quiet: bool) -> anyhow::Result<Self> {
         let mut publishers = Self::default();
+        if let Some(server) = servers.first() {
+            told_apart(server)?;
+        }
         let first = servers.iter().flat_map(Server::publishers);
         let all = servers.first().map_or(0, |it| it.publishers().count());
         for (at, (publishing, _)) in first.take(all).enumerate() {
@@ -317,6 +322,27 @@ impl Publishers {
         }
         Ok(())
     }
+}
+
+/// Part 14, 7.2.4.4.3.2: what is sent with a key is numbered for each PublisherId, so that two with one id and the same keys
+/// would use numbers twice, and listeners take the messages of one of them for replayed ones.
+fn told_apart(server: &Server) -> Result<(), Failure> {
+    let mut seen: Vec<(u16, &str)> = Vec::new();
+    for (it, _) in server.publishers() {
+        let Some(security) = &it.security else {
+            continue;
+        };
+        let own = (it.publisher, security.group.as_str());
+        if seen.contains(&own) {
+            let what = format!(
+                "publish: two use PublisherId {} and the keys of the security group {}",
+                own.0, own.1
+            );
+            return Err(Failure::usage(what).hint("give each a publisher of its own"));
+        }
+        seen.push(own);
+    }
+    Ok(())
 }
 
 /// Why a publisher did not begin, with what to try.
