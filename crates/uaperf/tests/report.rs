@@ -164,7 +164,8 @@ fn sound(found: &Value) {
     for chart in found["charts"].as_array().unwrap() {
         assert_eq!(chart["told"], true, "{chart}");
         assert_eq!(chart["broken"], false, "{chart}");
-        assert!(chart["lines"].as_u64().unwrap() > 0, "{chart}");
+        let drawn = ["lines", "bars"].map(|it| chart[it].as_u64().unwrap());
+        assert!(drawn.iter().any(|it| *it > 0), "{chart}");
         assert!(chart["texts"].as_array().unwrap().len() >= 4, "{chart}");
     }
     let [white, black, again, preferred] = [0, 1, 2, 3].map(|i| found["paper"][i].clone());
@@ -306,7 +307,7 @@ fn the_page_of_a_run_is_drawn_switched_read_off_and_copied_in_a_browser_without_
         found["table"]
             .as_str()
             .unwrap()
-            .starts_with(",mean (ns),deviation (ns),p50 (ns),")
+            .starts_with(",mean (ns),stddev (ns),p50 (ns),")
     );
 }
 
@@ -382,12 +383,15 @@ fn points_without_numbers_stand_below_each_other_and_other_commands_are_no_point
         "{first}"
     );
     assert_eq!(
-        titles(&found)[..2],
+        titles(&found)[..4],
         [
             "Response times by security",
+            "Mean response time by security",
+            "Server CPU a request by security",
             "Response by percentile, over each other"
         ]
     );
+    assert_eq!(found["charts"][1]["bars"], 2);
     // The single run is there in full.
     assert!(titles(&found).contains(&"Latency by percentile"), "{found}");
 

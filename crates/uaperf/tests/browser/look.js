@@ -44,6 +44,8 @@ const [browserPath, file, pictures] = process.argv.slice(2);
       told: svg.getAttribute("role") === "img" && Boolean(svg.querySelector("desc") || svg.getAttribute("aria-label")),
       lines: [...svg.querySelectorAll(".series path.line, .span path.line")]
         .filter((path) => path.getAttribute("d").length > 4 && getComputedStyle(path).stroke !== "none").length,
+      bars: [...svg.querySelectorAll(".bar rect")]
+        .filter((bar) => bar.getBoundingClientRect().width > 0 && getComputedStyle(bar).fill !== "none").length,
       marks: svg.querySelectorAll("circle").length,
       broken: [...figure.querySelectorAll("svg")].some((it) => /NaN|Infinity/.test(it.outerHTML)),
       texts: [...svg.querySelectorAll("text")].map((it) => it.textContent),
