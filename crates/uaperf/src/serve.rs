@@ -246,9 +246,7 @@ fn start(config: Config, count: u16) -> anyhow::Result<Vec<Server>> {
         config.listen.set_port(port(first.port())?);
         config.wss = first_wss.map(port).transpose()?;
         config.https = first_https.map(port).transpose()?;
-        for it in &mut config.publish {
-            it.publisher = it.publisher.wrapping_add(n);
-        }
+        publishing::count_up(&mut config.publish, n);
         let address = config.listen;
         Server::start(config).map_err(|error| {
             let told = Failure::new(format!("cannot serve on {address}: {error}"));

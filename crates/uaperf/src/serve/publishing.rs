@@ -324,6 +324,16 @@ impl Publishers {
     }
 }
 
+/// PublisherIds of the server of this number among others of the same kind: behind all of those before it.
+pub fn count_up(all: &mut [plant::Publishing], n: u16) {
+    let ids = || all.iter().map(|it| it.publisher);
+    let (low, high) = (ids().min().unwrap_or(0), ids().max().unwrap_or(0));
+    let span = (high - low).saturating_add(1);
+    for it in all {
+        it.publisher = it.publisher.wrapping_add(n.wrapping_mul(span));
+    }
+}
+
 /// Part 14, 7.2.4.4.3.2: what is sent with a key is numbered for each PublisherId, so that two with one id and the same keys
 /// would use numbers twice, and listeners take the messages of one of them for replayed ones.
 fn told_apart(server: &Server) -> Result<(), Failure> {
@@ -459,3 +469,21 @@ impl Drop for Publishers {
 
 /// Longer than anybody serves.
 const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_of_several_servers_have_the_same_publisher_id() {
+        let of = |n| {
+            let mut all = [1, 2].map(|publisher| plant::Publishing {
+                publisher,
+                ..plant::Publishing::new("opc.udp://127.0.0.1")
+            });
+            count_up(&mut all, n);
+            all.map(|it| it.publisher)
+        };
+        assert_eq!([of(0), of(1), of(2)], [[1, 2], [3, 4], [5, 6]]);
+    }
+}

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::place;
 use crate::screen::{self, tell};
-use crate::serve::publishing::Publishers;
+use crate::serve::publishing::{self, Publishers};
 use crate::serve::running::{self, End};
 use crate::serve::{self, memory};
 
@@ -98,9 +98,7 @@ pub fn start(
             for port in ports.into_iter().flatten().filter(|port| **port > 0) {
                 *port = port.saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
             }
-            for it in &mut config.publish {
-                it.publisher = it.publisher.wrapping_add(publisher);
-            }
+            publishing::count_up(&mut config.publish, publisher);
             publisher = publisher.wrapping_add(1);
             let address = config.listen;
             let server = Server::start_on(&common.site, config);
