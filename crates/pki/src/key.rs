@@ -1,6 +1,7 @@
 //! Private keys.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use zeroize::Zeroizing;
 
@@ -51,6 +52,8 @@ pub struct Key {
     pkcs8: Zeroizing<Vec<u8>>,
     /// The bits of the SubjectPublicKeyInfo that belong to it.
     public: Vec<u8>,
+    /// Of an authority that answers: reading a key with RSA takes longer than signing with it.
+    read: Arc<OnceLock<rcgen::KeyPair>>,
 }
 
 impl Key {
@@ -108,6 +111,7 @@ impl Key {
             return Ok(Self {
                 pkcs8: Zeroizing::new(pkcs8_around(der)),
                 public,
+                read: Arc::default(),
             });
         }
         let public = match inside_pkcs8(der).and_then(public_of_pkcs1) {
@@ -121,6 +125,7 @@ impl Key {
         Ok(Self {
             pkcs8: Zeroizing::new(der.to_vec()),
             public,
+            read: Arc::default(),
         })
     }
 
@@ -139,8 +144,8 @@ impl Key {
 
     /// The curve it is on; none for RSA, and for curves that are not known here.
     pub fn curve(&self) -> Option<Curve> {
-        let algorithm = self.pair().ok()?;
-        let algorithm = algorithm.algorithm();
+        let pair = self.pair().ok()?;
+        let algorithm = pair.algorithm();
         if *algorithm == rcgen::PKCS_ECDSA_P256_SHA256 {
             Some(Curve::P256)
         } else if *algorithm == rcgen::PKCS_ECDSA_P384_SHA384 {
@@ -157,7 +162,7 @@ impl Key {
 
     /// The AlgorithmIdentifier of what it signs.
     pub(crate) fn signature_algorithm(&self) -> Result<Vec<u8>, rcgen::Error> {
-        let algorithm = self.pair()?.algorithm();
+        let algorithm = self.kept_pair()?.algorithm();
         let content: &[u8] = if *algorithm == rcgen::PKCS_ECDSA_P256_SHA256 {
             b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"
         } else if *algorithm == rcgen::PKCS_ECDSA_P384_SHA384 {
@@ -168,6 +173,15 @@ impl Key {
             return Err(rcgen::Error::UnsupportedSignatureAlgorithm);
         };
         Ok(der::element(der::SEQUENCE, content))
+    }
+
+    /// Whoever signs again and again has it read once.
+    pub(crate) fn kept_pair(&self) -> Result<&rcgen::KeyPair, rcgen::Error> {
+        if let Some(pair) = self.read.get() {
+            return Ok(pair);
+        }
+        let pair = self.pair()?;
+        Ok(self.read.get_or_init(|| pair))
     }
 
     pub(crate) fn pair(&self) -> Result<rcgen::KeyPair, rcgen::Error> {

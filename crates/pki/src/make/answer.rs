@@ -38,7 +38,7 @@ impl Authority {
             inside.extend(der::element(der::context(1), &nonce_extensions(nonce)));
         }
         let content = der::element(der::SEQUENCE, &inside);
-        let pair = self.key().pair().map_err(MakeError::Sign)?;
+        let pair = self.key().kept_pair().map_err(MakeError::Sign)?;
         let mut signature = vec![0];
         signature.extend(pair.sign(&content).map_err(MakeError::Sign)?);
         let mut basic = content;
