@@ -13,8 +13,9 @@ use crate::config::Config;
 use crate::counters::Counted;
 use crate::event_loop::{EventLoop, pair};
 use crate::pool::Pool;
-use crate::server::{StartError, offer, share};
+use crate::server::{offer, share};
 use crate::shared::Shared;
+use crate::start_error::StartError;
 
 pub use crate::event_loop::ClientEnd;
 

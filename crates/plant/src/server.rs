@@ -1,6 +1,5 @@
 //! A server as its owner sees it: started, asked where it is, stopped.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -8,25 +7,24 @@ use std::time::Duration;
 
 use mio::net::TcpListener;
 use record::Progress;
-use wire::certificate::{Certificate, CertificateError};
+use wire::certificate::Certificate;
 use wire::channel::{Identities, Identity, Protection};
-use wire::policy::{KeyError, PrivateKey};
+use wire::policy::PrivateKey;
 use wire::url::Transport;
-use wss::TlsServer;
 
 use crate::advertise::{Advertised, TlsPorts};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::{Counted, Counters};
-use crate::describe::{IndexTaken, Publishing};
+use crate::describe::Publishing;
 use crate::diagnostics::Register;
 use crate::dialler;
 use crate::event_loop::{EventLoop, Mail, Post};
 use crate::fault::{Fault, FaultCount, NoSuchNode};
-use crate::file::Wrong;
 use crate::ledger::{GroundTruth, Tally};
 use crate::line::Line;
-use crate::nodeset::{NodeSet, NodeSetError};
+use crate::listening::{Listening, Way};
+use crate::nodeset::NodeSet;
 use crate::pool::{HELPERS, Pool};
 use crate::shared::Shared;
 use crate::signals::Signals;
@@ -36,62 +34,13 @@ use crate::space::server_object::Own;
 use crate::space::{
     Builder, Space, certificate_directory, plant_object, security_groups, server_object, standard,
 };
+use crate::start_error::StartError;
 use crate::status::Status;
-use crate::tls_acceptor::{Inside, TlsAcceptor};
+use crate::tls_acceptor::TlsAcceptor;
 use crate::trust::TrustPolicy;
 use crate::update::metrics::{self, Meter};
 use crate::update::{self, UpdateLoop};
 use crate::watch::Watch;
-
-/// Why a server does not start.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// Nothing can listen there: most often the port is taken, or the address is not one of
-    /// this machine.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The operating system has no more threads or descriptors.
-    #[error("cannot start a loop: {0}")]
-    Loop(#[from] io::Error),
-    /// The certificate cannot be used for a secure channel.
-    #[error("the server's certificate cannot be used: {0}")]
-    Certificate(#[from] CertificateError),
-    /// The private key cannot be used for a secure channel.
-    #[error("the server's private key cannot be used: {0}")]
-    Key(#[from] KeyError),
-    /// A fault is about a node that is not there.
-    #[error("the fault {0} cannot be: {1}")]
-    Fault(String, NoSuchNode),
-    /// A profile is no plant.
-    #[error(transparent)]
-    Profile(#[from] Wrong),
-    /// Two plants want the same namespace index.
-    #[error("these plants do not go together: {0}")]
-    Namespace(#[from] IndexTaken),
-    /// A file of nodes cannot be served.
-    #[error(transparent)]
-    NodeSet(#[from] NodeSetError),
-    /// Certificate and key are of no use to TLS.
-    #[error("{0} cannot be offered: {1}")]
-    Tls(&'static str, wss::TlsError),
-    /// TLS without a certificate.
-    #[error("{0} cannot be offered without a certificate")]
-    NoCertificate(&'static str),
-    /// Nothing is left of what was to be offered.
-    #[error("nothing to offer: the security policies asked for need a certificate")]
-    NothingToOffer,
-    /// Two certificates that are not of the same application.
-    #[error(
-        "the certificates are of two applications, {0:?} and {1:?}; a server is one (uaperf cert make --uri, with --curve)"
-    )]
-    Applications(String, String),
-}
 
 /// A running server. Dropping it stops it.
 pub struct Server {
@@ -119,13 +68,7 @@ impl Server {
     /// Starts a server. Once this returns, clients can connect.
     pub fn start(mut config: Config) -> Result<Self, StartError> {
         let identities = offer(&mut config)?;
-        let listen = |source| StartError::Listen {
-            address: config.listen,
-            source,
-        };
-        let listener = TcpListener::bind(config.listen).map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
-        let (ways, tls) = other_ways(&config)?;
+        let listening = Listening::open(&config)?;
         let event_loops = match config.threads {
             // The other half is for whoever asks, who is often on the same machine, and for RSA.
             0 => std::thread::available_parallelism().map_or(1, |all| all.get() / 2),
@@ -133,9 +76,12 @@ impl Server {
         }
         // One number is the acceptor's.
         .clamp(1, 254);
-        let ports = (address, tls);
+        let ports = (listening.address, listening.ports);
         let (shared, updates) = share(config, identities, ports, Clock::start())?;
-        let mut server = Self::serve(shared, address, listener, event_loops, updates)?;
+        let Listening {
+            tcp, address, ways, ..
+        } = listening;
+        let mut server = Self::serve(shared, address, tcp, event_loops, updates)?;
         server.open_ways(ways)?;
         Ok(server)
     }
@@ -144,22 +90,16 @@ impl Server {
     /// sleep is the site's; `opc.wss`, HTTPS and each client that is dialled take a thread of its own all the same.
     pub fn start_on(site: &Site, mut config: Config) -> Result<Self, StartError> {
         let identities = offer(&mut config)?;
-        let listen = |source| StartError::Listen {
-            address: config.listen,
-            source,
-        };
-        let listener = TcpListener::bind(config.listen).map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
-        let (ways, tls) = other_ways(&config)?;
-        let ports = (address, tls);
+        let listening = Listening::open(&config)?;
+        let ports = (listening.address, listening.ports);
         let (shared, updates) = share(config, identities, ports, Clock::start())?;
         let mut core = EventLoop::hosted(0, Arc::clone(&shared), site.pool().clone())?;
         let post = core.post();
         core.know(vec![post.clone()]);
-        core.accept(listener)?;
+        core.accept(listening.tcp)?;
         let place = site.host(core)?;
         let mut server = Self {
-            address,
+            address: listening.address,
             posts: vec![post],
             pool: site.pool().clone(),
             threads: Vec::new(),
@@ -178,12 +118,12 @@ impl Server {
             let sample = move || meter.sample(&shared.space, shared.clock.now().utc);
             server.updates.each_on(thread, metrics::INTERVAL, sample);
         }
-        server.open_ways(ways)?;
+        server.open_ways(listening.ways)?;
         Ok(server)
     }
 
     /// The other ways in, once its loops run.
-    fn open_ways(&mut self, ways: Vec<Listening>) -> Result<(), StartError> {
+    fn open_ways(&mut self, ways: Vec<Way>) -> Result<(), StartError> {
         let Some(acceptor) = self.posts.last().cloned() else {
             return Ok(());
         };
@@ -448,63 +388,6 @@ fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
     Ok(Identity {
         certificate: Certificate::from_der(&own.sent())?,
         key: PrivateKey::from_der(own.key.pkcs8())?,
-    })
-}
-
-/// A socket for what is inside TLS, and what TLS begins with.
-struct Listening {
-    listener: TcpListener,
-    tls: TlsServer,
-    inside: Inside,
-    /// The port that it got.
-    port: u16,
-}
-
-/// Sockets of what goes through TLS, and the ports that they got.
-fn other_ways(config: &Config) -> Result<(Vec<Listening>, TlsPorts), StartError> {
-    let longest = match config.limits.sizes.receive_message {
-        0 => usize::MAX,
-        bytes => bytes as usize,
-    };
-    let inside = [
-        (config.wss, Inside::Wss),
-        (config.https, Inside::Https(longest)),
-    ];
-    let asked = inside
-        .into_iter()
-        .filter_map(|(port, inside)| Some((port?, inside)));
-    let ways = asked.map(|(port, inside)| listen_for(config, port, inside));
-    let ways: Vec<Listening> = ways.collect::<Result<_, _>>()?;
-    let port_for = |transport: Transport| {
-        let of = ways.iter().find(|it| it.inside.transport() == transport);
-        of.map(|it| it.port)
-    };
-    let ports = TlsPorts {
-        wss: port_for(Transport::Wss),
-        https: port_for(Transport::Https),
-    };
-    Ok((ways, ports))
-}
-
-fn listen_for(config: &Config, port: u16, inside: Inside) -> Result<Listening, StartError> {
-    let scheme = inside.transport().scheme();
-    let own = config.identity.as_ref();
-    let own = own.ok_or(StartError::NoCertificate(scheme))?;
-    let chain = std::iter::once(&own.certificate).chain(&own.above);
-    let chain = chain
-        .map(|certificate| certificate.der().to_vec())
-        .collect();
-    let tls = TlsServer::new(chain, own.key.pkcs8(), true);
-    let tls = tls.map_err(|error| StartError::Tls(scheme, error))?;
-    let address = SocketAddr::new(config.listen.ip(), port);
-    let listen = |source| StartError::Listen { address, source };
-    let listener = TcpListener::bind(address).map_err(listen)?;
-    let port = listener.local_addr().map_err(listen)?.port();
-    Ok(Listening {
-        listener,
-        tls,
-        inside,
-        port,
     })
 }
 

@@ -1,15 +1,19 @@
 //! All of it together: what a socket carries on one side, chunks of UACP on the other; or TLS alone.
 
-use std::cell::RefCell;
-use std::io::{self, ErrorKind, Read, Write};
+mod inside;
+mod socket;
+
+use std::io::{self, ErrorKind};
 
 use thiserror::Error;
 
 use super::Role;
-use crate::frame::{Control, Deframer, Framer, Payload, Violation};
-use crate::http::{Exchange, Http, HttpError, Sink};
+use crate::frame::{Deframer, Framer, Payload, Violation};
+use crate::http::{Exchange, Http, HttpError};
 use crate::tls::{Secured, Tls, TlsClient, TlsError, TlsServer, Turn};
-use crate::upgrade::{Refused, Request, UpgradeError, read_answer, read_request};
+use crate::upgrade::{Refused, Request, UpgradeError};
+
+use inside::{Inside, Into};
 
 /// What is sealed at once: two records.
 const PIECE: usize = 32 * 1024;
@@ -17,14 +21,6 @@ const PIECE: usize = 32 * 1024;
 const MUCH: usize = 4 * 1024;
 /// RFC 6455, 7.4.1: the purpose was fulfilled.
 const NORMAL: u16 = 1000;
-
-/// How much of what TLS protects is read at once.
-const LONGEST_READ: usize = 64 * 1024;
-
-thread_local! {
-    /// Bytes are read into it and decrypted there: one for each thread, so that no connection has one.
-    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
 
 /// Why a connection ends.
 #[derive(Debug, Clone, Error)]
@@ -530,247 +526,6 @@ impl Tunnel {
             }
             other => other,
         };
-    }
-
-    /// Reads once from a socket and gives the chunks that came, as the socket would.
-    ///
-    /// [`ErrorKind::Interrupted`] says that something came, but no chunks.
-    ///
-    /// # Errors
-    /// Those of the socket; [`ErrorKind::InvalidData`] with a [`TunnelError`] inside.
-    pub fn read(&mut self, socket: &mut (impl Read + Write), into: &mut [u8]) -> io::Result<usize> {
-        let (_, result) = self.read_by(into, |space| socket.read(space).map(|count| (count, ())));
-        // What follows from it, an answer to a ping maybe, goes as far as it goes now.
-        match self.flush(socket) {
-            Err(error) if error.kind() != ErrorKind::WouldBlock && result.is_ok() => Err(error),
-            _ => result,
-        }
-    }
-
-    /// The same with another way to read from the socket; what that told beside the bytes is given, too, and how many
-    /// came. Nothing is written to the socket.
-    pub fn read_by<T>(
-        &mut self,
-        into: &mut [u8],
-        read: impl FnOnce(&mut [u8]) -> io::Result<(usize, T)>,
-    ) -> (Option<(usize, T)>, io::Result<usize>) {
-        if self.has_waiting() {
-            return (None, Ok(self.waiting(into)));
-        }
-        if self.is_closed() {
-            return (None, Ok(0));
-        }
-        SCRATCH.with_borrow_mut(|scratch| {
-            // Not much more than there is room for.
-            scratch.resize(LONGEST_READ, 0);
-            let most = into.len().clamp(1024, LONGEST_READ);
-            let space = scratch.get_mut(..most).unwrap_or_default();
-            let (count, told) = match read(space) {
-                Ok((0, _)) => return (None, Ok(0)),
-                Ok(got) => got,
-                Err(error) => return (None, Err(error)),
-            };
-            let came = space.get_mut(..count).unwrap_or_default();
-            let result = match self.receive(came, into) {
-                Ok(0) if !self.is_closed() => Err(ErrorKind::Interrupted.into()),
-                Ok(given) => Ok(given),
-                Err(error) => Err(error.into()),
-            };
-            (Some((count, told)), result)
-        })
-    }
-
-    /// Writes chunks to a socket, and says how many bytes of them it took, as the socket would: as long as it has not
-    /// taken all that was sealed, a byte is left over that is offered again.
-    ///
-    /// # Errors
-    /// Those of the socket; [`ErrorKind::InvalidData`] with a [`TunnelError`] inside.
-    pub fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_closed() {
-            return Err(ErrorKind::BrokenPipe.into());
-        }
-        self.flush(socket)?;
-        let ahead = usize::from(std::mem::take(&mut self.ahead));
-        let rest = bytes.get(ahead..).unwrap_or_default();
-        let piece = rest.get(..PIECE).unwrap_or(rest);
-        if piece.is_empty() {
-            self.end_written(socket);
-            return Ok(bytes.len());
-        }
-        self.put(piece)?;
-        let count = ahead + piece.len();
-        match self.flush(socket) {
-            Ok(()) => {
-                self.end_written(socket);
-                Ok(count)
-            }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.ahead = true;
-                match count {
-                    1 => Err(error),
-                    _ => Ok(count - 1),
-                }
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Ends a connection over which HTTP has said the last word, once the socket has all of that.
-    fn end_written(&mut self, socket: &mut impl Write) {
-        self.end_http();
-        // As much of the end as it takes now: a body says itself how long it is.
-        let _ = self.flush(socket);
-    }
-
-    /// Writes what is to be sent.
-    ///
-    /// # Errors
-    /// Those of the socket.
-    pub fn flush(&mut self, socket: &mut impl Write) -> io::Result<()> {
-        while !self.pending().is_empty() {
-            match socket.write(self.pending()) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(count) => self.wrote(count),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Where chunks are written.
-struct Into<'a> {
-    place: &'a mut [u8],
-    written: usize,
-}
-
-/// What a record of TLS has to do with.
-struct Inside<'a> {
-    phase: &'a mut Phase,
-    inner: &'a mut Inner,
-    given: &'a mut Vec<u8>,
-    ping: &'a mut Option<Payload>,
-    closes: &'a mut Option<u16>,
-    answer: &'a mut Vec<u8>,
-}
-
-impl Inside<'_> {
-    fn take(&mut self, record: &[u8], into: &mut Into<'_>) -> Result<(), TunnelError> {
-        let done = match self.phase {
-            Phase::Open => return self.open(record, into),
-            // Nothing is said before the request, and nothing counts after the end.
-            Phase::Handshake(Opening::Ask(_)) | Phase::Closed => return Ok(()),
-            Phase::Handshake(Opening::Bare) => {
-                *self.phase = Phase::Open;
-                return self.open(record, into);
-            }
-            // A request may come in one piece with the end of the handshake.
-            Phase::Handshake(Opening::Wait) => {
-                *self.phase = Phase::Upgrade(Opening::Wait, Vec::new());
-                return self.take(record, into);
-            }
-            Phase::Handshake(Opening::Asked) | Phase::Upgrade(Opening::Asked, _) => {
-                *self.phase = Phase::Upgrade(Opening::Asked, Vec::new());
-                let taken = self.open(record, into);
-                if matches!(&*self.inner, Inner::Http(http) if http.asked().is_some()) {
-                    *self.phase = Phase::Open;
-                }
-                return taken;
-            }
-            Phase::Upgrade(opening, head) => {
-                let before = head.len();
-                head.extend_from_slice(record);
-                let length = match opening {
-                    Opening::Ask(request) => read_answer(head, &request.accept)?,
-                    Opening::Wait => read_request(head)?.map(|(length, answer)| {
-                        self.answer.extend_from_slice(answer.as_bytes());
-                        length
-                    }),
-                    Opening::Asked | Opening::Bare => Some(before),
-                };
-                match length {
-                    Some(length) => length - before,
-                    None => return Ok(()),
-                }
-            }
-        };
-        *self.phase = Phase::Open;
-        *self.closes = Some(NORMAL);
-        self.open(record.get(done..).unwrap_or_default(), into)
-    }
-
-    /// Bytes inside TLS once all is open.
-    fn open(&mut self, bytes: &[u8], into: &mut Into<'_>) -> Result<(), TunnelError> {
-        let mut given = Given {
-            given: self.given,
-            into,
-        };
-        match self.inner {
-            Inner::Bare => given.put(bytes),
-            Inner::Http(http) => http.take(bytes, &mut given)?,
-            Inner::Frames(_) => return self.frames(bytes, into),
-        }
-        Ok(())
-    }
-
-    fn frames(&mut self, mut bytes: &[u8], into: &mut Into<'_>) -> Result<(), TunnelError> {
-        let Inner::Frames(frames) = self.inner else {
-            return Ok(());
-        };
-        let deframer = &mut frames.deframer;
-        while !bytes.is_empty() {
-            let room = match self.given.is_empty() {
-                true => into.place.get_mut(into.written..).unwrap_or_default(),
-                false => &mut [],
-            };
-            let step = if room.is_empty() {
-                let begin = self.given.len();
-                self.given.resize(begin + bytes.len(), 0);
-                let place = self.given.get_mut(begin..).unwrap_or_default();
-                let step = deframer.take(bytes, place)?;
-                self.given.truncate(begin + step.given);
-                step
-            } else {
-                let step = deframer.take(bytes, room)?;
-                into.written += step.given;
-                step
-            };
-            bytes = bytes.get(step.taken..).unwrap_or_default();
-            match step.control {
-                Some(Control::Ping(payload)) => *self.ping = Some(payload),
-                Some(Control::Close(payload)) => {
-                    // Answered with the same status (RFC 6455, 5.5.1) by whoever closes the socket.
-                    *self.closes = Some(payload.code().unwrap_or(NORMAL));
-                    *self.phase = Phase::Closed;
-                    return Ok(());
-                }
-                Some(Control::Pong) | None => {}
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Where chunks go as long as there is room, and after that.
-struct Given<'a, 'b> {
-    given: &'a mut Vec<u8>,
-    into: &'a mut Into<'b>,
-}
-
-impl Sink for Given<'_, '_> {
-    fn put(&mut self, bytes: &[u8]) {
-        let written = self.into.written;
-        let room = match self.given.is_empty() {
-            true => self.into.place.get_mut(written..).unwrap_or_default(),
-            false => &mut [],
-        };
-        let (now, later) = bytes.split_at(bytes.len().min(room.len()));
-        if let Some(place) = room.get_mut(..now.len()) {
-            place.copy_from_slice(now);
-        }
-        self.into.written += now.len();
-        self.given.extend_from_slice(later);
     }
 }
 

@@ -99,7 +99,7 @@ mod cards {
     use super::super::ethernet_url::{EthernetUrl, Vlan};
     use super::super::filter;
     use super::super::frame::header;
-    use super::super::interface::Interface;
+    use super::super::interface::{Interface, ip};
     use super::EthernetError;
 
     sockopt_impl!(
@@ -146,11 +146,7 @@ mod cards {
             Interface::Address(address) => {
                 let mut all = nix::ifaddrs::getifaddrs()?;
                 let has = |it: &nix::ifaddrs::InterfaceAddress| {
-                    it.address.is_some_and(|it| {
-                        let four = it.as_sockaddr_in().map(|it| it.ip().into());
-                        four.or_else(|| it.as_sockaddr_in6().map(|it| it.ip().into()))
-                            == Some(*address)
-                    })
+                    it.address.is_some_and(|it| ip(&it) == Some(*address))
                 };
                 all.find(has).map(|it| it.interface_name)
             }

@@ -20,7 +20,7 @@ use wss::Tunnel;
 use crate::client::{Client, PATIENCE, bare, identity, read_value};
 use crate::sessions::users;
 use crate::subscribing::{header, item, publish, subscribe, values, watch};
-use crate::{bench, start, until};
+use crate::{bench, is_served, start, until};
 
 fn with_https(config: Config) -> Server {
     start(Config {
@@ -32,11 +32,6 @@ fn with_https(config: Config) -> Server {
 
 fn url(server: &Server) -> &str {
     server.https_url().unwrap()
-}
-
-fn is_served(client: &mut Client) {
-    let value = client.read(&[bench(1007)]).remove(0).value;
-    assert_eq!(value, Some(Variant::Double(1007.0)));
 }
 
 fn raw(server: &Server) -> (TcpStream, Tunnel) {

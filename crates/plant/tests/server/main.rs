@@ -38,13 +38,19 @@ use std::time::{Duration, Instant};
 
 use client::PATIENCE;
 use plant::{Config, Plant, Profile, Server};
-use wire::types::NodeId;
+use wire::types::{NodeId, Variant};
 
 /// The namespace of the bench profile when it is the only one.
 const BENCH: u16 = 2;
 
 fn bench(number: u32) -> NodeId {
     NodeId::new(BENCH, number)
+}
+
+/// Whoever came in gets the values that the bench has.
+fn is_served(client: &mut client::Client) {
+    let value = client.read(&[bench(1007)]).remove(0).value;
+    assert_eq!(value, Some(Variant::Double(1007.0)));
 }
 
 fn start(config: Config) -> Server {

@@ -12,14 +12,13 @@ use wire::client::{Config as ClientConfig, Connection};
 use wire::session::token::Credentials;
 use wire::types::{
     AttributeId, GetEndpointsRequest, MessageSecurityMode, NodeId, ReadRequest, TimestampsToReturn,
-    Variant,
 };
 use wire::url::Transport;
 use wss::Tunnel;
 
 use crate::client::{Client, PATIENCE, identity, opened, random, read_value};
 use crate::subscribing::header;
-use crate::{bench, start, until};
+use crate::{bench, is_served, start, until};
 
 fn with_wss(config: Config) -> Server {
     start(Config {
@@ -31,11 +30,6 @@ fn with_wss(config: Config) -> Server {
 
 fn url(server: &Server) -> &str {
     server.wss_url().unwrap()
-}
-
-fn is_served(client: &mut Client) {
-    let value = client.read(&[bench(1007)]).remove(0).value;
-    assert_eq!(value, Some(Variant::Double(1007.0)));
 }
 
 /// The next chunks that come.

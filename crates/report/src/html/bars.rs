@@ -6,6 +6,7 @@ use plan::{Measure, Stat};
 
 use super::measured::{interval, looked_at, values};
 use super::parts::{Span, spans};
+use super::rows::{LEFT, Rows};
 use super::scale::Scale;
 use super::unit::Kind;
 use crate::points::{Point, Points};
@@ -105,8 +106,6 @@ pub(super) fn grouped(points: &Points, phase: &str) -> Markup {
     }
 }
 
-const LEFT: f64 = 290.0;
-const ROOM: f64 = 480.0;
 const STEP: f64 = 22.0;
 
 fn drawn(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
@@ -114,15 +113,14 @@ fn drawn(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
     if known().next().is_none() {
         return html! {};
     }
-    let ends = known().map(|it| {
-        it.interval
-            .map_or(it.middle, |(_, high)| high.min(2.0 * it.middle))
-    });
-    let scale = Scale::exactly(kind, 0.0, ends.fold(0.0, f64::max) * 1.05);
-    let place = |value: f64| LEFT + scale.at(value) * ROOM;
+    let end = |it: &Bar| {
+        let high = it.interval.map_or(it.middle, |(_, high)| high);
+        high.min(2.0 * it.middle)
+    };
+    let longest = known().map(end).fold(0.0, f64::max);
     let repeated = known().any(|it| it.interval.is_some());
     let mut names: Vec<&str> = Vec::new();
-    let mut rows = Vec::new();
+    let mut placed = Vec::new();
     let (mut y, mut group) = (10.0, None);
     for bar in bars {
         let begins = group != Some(&bar.group);
@@ -133,46 +131,41 @@ fn drawn(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
             names.push(&bar.name);
         }
         let colour = names.iter().position(|it| *it == bar.name).unwrap_or(0) % 8;
-        rows.push((y, begins && !bar.group.is_empty(), colour, bar));
+        placed.push((y, begins && !bar.group.is_empty(), colour, bar));
         group = Some(&bar.group);
         y += STEP;
     }
-    let height = y + 26.0;
-    html! {
-        figure.chart.bars {
-            figcaption {
-                h3 { (title) }
-                p.note { "Means of the repetitions; the table below has the figures."
-                    @if repeated { " Lines: their 95 % interval (t on logarithms); what lies far beyond is cut off." } }
+    let rows = Rows {
+        title,
+        note: html! {
+            "Means of the repetitions; the table below has the figures."
+            @if repeated { " Lines: their 95 % interval (t on logarithms); what lies far beyond is cut off." }
+        },
+        told: "means, a bar each.",
+        scale: Scale::exactly(kind, 0.0, longest * 1.05),
+        room: 480.0,
+        height: y + 26.0,
+    };
+    let each = html! {
+        @for (y, begins, colour, bar) in placed {
+            @if begins { text.group x="10" y=(y - 4.0) { (crate::page::cut_inside(&bar.group, 60)) } }
+            text.label x="280" y=(y + 13.0) { (crate::page::cut_inside(&bar.name, 36)) }
+            @if bar.middle.is_finite() {
+                @let end = rows.place(bar.middle);
+                g class={ "bar c" (colour) } {
+                    rect.fill x=(LEFT) y=(y) width=(format!("{:.1}", end - LEFT)) height="16" {}
+                    @if let Some((low, high)) = bar.interval {
+                        path.whisker d=(format!("M{:.1} {:.1}H{:.1}", rows.place(low), y + 8.0, rows.place(high))) {}
+                    }
+                }
+                @let words = end.max(bar.interval.map_or(end, |(_, high)| rows.place(high)));
+                text x=(format!("{:.1}", words + 6.0)) y=(y + 12.0) { (kind.show(bar.middle)) }
+            } @else {
+                text x=(LEFT + 6.0) y=(y + 12.0) { "n/a" }
             }
-            div.picture { svg viewBox={ "0 0 860 " (format!("{height:.0}")) } role="img" aria-label={ (title) ". The table below has the figures." } {
-                g.grid {
-                    @for tick in scale.ticks() {
-                        @let x = place(tick);
-                        path d=(format!("M{x:.1} 4V{:.1}", height - 24.0)) {}
-                        text.x x=(format!("{x:.1}")) y=(format!("{:.1}", height - 8.0)) { (kind.tick(tick)) }
-                    }
-                }
-                @for (y, begins, colour, bar) in rows {
-                    @if begins { text.group x="10" y=(format!("{:.1}", y - 4.0)) { (crate::page::cut_inside(&bar.group, 60)) } }
-                    text.label x="280" y=(format!("{:.1}", y + 13.0)) { (crate::page::cut_inside(&bar.name, 36)) }
-                    @if bar.middle.is_finite() {
-                        @let end = place(bar.middle);
-                        g class={ "bar c" (colour) } {
-                            rect.fill x=(LEFT) y=(format!("{y:.1}")) width=(format!("{:.1}", end - LEFT)) height="16" {}
-                            @if let Some((low, high)) = bar.interval {
-                                path.whisker d=(format!("M{:.1} {:.1}H{:.1}", place(low), y + 8.0, place(high))) {}
-                            }
-                        }
-                        @let words = end.max(bar.interval.map_or(end, |(_, high)| place(high)));
-                        text x=(format!("{:.1}", words + 6.0)) y=(format!("{:.1}", y + 12.0)) { (kind.show(bar.middle)) }
-                    } @else {
-                        text x=(LEFT + 6.0) y=(format!("{:.1}", y + 12.0)) { "n/a" }
-                    }
-                }
-            } }
         }
-    }
+    };
+    rows.figure(&each, &html! {})
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod place;
 mod printed;
 mod published;
 mod pubsub;
+mod rows;
 mod scale;
 mod security;
 mod shape;

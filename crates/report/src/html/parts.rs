@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use plan::Threshold;
 use record::run::{Phase, Run, Status, UsageSeries};
 
+use super::rows::Rows;
 use super::table::{Cell, Table};
 use super::unit::Kind;
 
@@ -385,38 +386,31 @@ pub(super) fn spans(title: &str, told: &str, all: &[Span]) -> Markup {
         [shortest, longest].into_iter(),
     );
     let drawn = all.len().min(DRAWN);
-    let height = 30.0 + 24.0 * drawn as f64;
-    let place = |time: f64| 290.0 + scale.at(time) * 550.0;
-    html! {
-        figure.chart.bars {
-            figcaption {
-                h3 { (title) }
-                p.note { (told) @if all.len() > drawn { " The first " (drawn) " of " (all.len()) "." } }
+    let rows = Rows {
+        title,
+        note: html! {
+            (told) @if all.len() > drawn { " The first " (drawn) " of " (all.len()) "." }
+        },
+        told,
+        scale,
+        room: 550.0,
+        height: 30.0 + 24.0 * drawn as f64,
+    };
+    let each = html! {
+        @for (i, (name, ends)) in all.iter().take(DRAWN).enumerate() {
+            @let y = 16.0 + 24.0 * i as f64;
+            text.label x="280" y=(y + 4.0) { (crate::page::cut_inside(name, 36)) }
+            @if let Some((low, high)) = ends {
+                @let (from, to) = (rows.place(*low), rows.place(*high));
+                g class="c0 span" {
+                    path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
+                    circle cx=(format!("{from:.1}")) cy=(y) r="4" {}
+                    path.line d=(format!("M{to:.1} {:.1}v10", y - 5.0)) {}
+                }
             }
-            div.picture { svg viewBox={ "0 0 860 " (height) } role="img"
-                aria-label={ (title) ": " (told) " The table below has the figures." } {
-                g.grid {
-                    @for tick in scale.ticks() {
-                        @let x = place(tick);
-                        path d=(format!("M{x:.1} 4V{:.1}", height - 24.0)) {}
-                        text.x x=(format!("{x:.1}")) y=(height - 8.0) { (Kind::Nanos.tick(tick)) }
-                    }
-                }
-                @for (i, (name, ends)) in all.iter().take(DRAWN).enumerate() {
-                    @let y = 16.0 + 24.0 * i as f64;
-                    text.label x="280" y=(y + 4.0) { (crate::page::cut_inside(name, 36)) }
-                    @if let Some((low, high)) = ends {
-                        @let (from, to) = (place(*low), place(*high));
-                        g class="c0 span" {
-                            path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
-                            circle cx=(format!("{from:.1}")) cy=(y) r="4" {}
-                            path.line d=(format!("M{to:.1} {:.1}v10", y - 5.0)) {}
-                        }
-                    }
-                }
-            } }
         }
-    }
+    };
+    rows.figure(&each, &html! {})
 }
 
 #[cfg(test)]

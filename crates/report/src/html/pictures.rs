@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::chart::{self, Drawn, Series};
+use super::rows::Rows;
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
@@ -70,9 +71,25 @@ fn chart(id: &str, it: &Chart) -> Markup {
 /// Bars with their ends in a table below.
 fn bars(it: &Bars) -> Markup {
     let ends = it.each.iter().flat_map(|bar| [bar.1, bar.2]);
-    let scale = Scale::around(Spread::Linear, Kind::Share, ends);
-    let place = |value: f64| 290.0 + scale.at(value) * 550.0;
-    let height = 30.0 + 24.0 * it.each.len() as f64;
+    let rows = Rows {
+        title: &it.title,
+        note: html! { (it.told) },
+        told: &it.told,
+        scale: Scale::around(Spread::Linear, Kind::Share, ends),
+        room: 550.0,
+        height: 30.0 + 24.0 * it.each.len() as f64,
+    };
+    let each = html! {
+        @for (n, (name, from, to)) in it.each.iter().enumerate() {
+            @let y = 16.0 + 24.0 * n as f64;
+            @let (from, to) = (rows.place(from.min(*to)), rows.place(from.max(*to)));
+            text.label x="280" y=(y + 4.0) { (cut_inside(name, 36)) }
+            g class="c0 span" {
+                path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
+                path.line d=(format!("M{from:.1} {:.1}v10M{to:.1} {:.1}v10", y - 5.0, y - 5.0)) {}
+            }
+        }
+    };
     let row = |(name, from, to): &(String, f64, f64)| {
         vec![
             Cell::text(name.clone()),
@@ -80,33 +97,10 @@ fn bars(it: &Bars) -> Markup {
             Cell::number(Some(*to), Kind::Share),
         ]
     };
-    html! {
-        figure.chart.bars {
-            figcaption { h3 { (it.title) } p.note { (it.told) } }
-            div.picture { svg viewBox={ "0 0 860 " (height) } role="img"
-                aria-label={ (it.title) ": " (it.told) " The table below has the figures." } {
-                g.grid {
-                    @for tick in scale.ticks() {
-                        @let x = place(tick);
-                        path d=(format!("M{x:.1} 4V{:.1}", height - 24.0)) {}
-                        text.x x=(format!("{x:.1}")) y=(height - 8.0) { (Kind::Share.tick(tick)) }
-                    }
-                }
-                @for (n, (name, from, to)) in it.each.iter().enumerate() {
-                    @let y = 16.0 + 24.0 * n as f64;
-                    @let (from, to) = (place(from.min(*to)), place(from.max(*to)));
-                    text.label x="280" y=(y + 4.0) { (cut_inside(name, 36)) }
-                    g class="c0 span" {
-                        path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
-                        path.line d=(format!("M{from:.1} {:.1}v10M{to:.1} {:.1}v10", y - 5.0, y - 5.0)) {}
-                    }
-                }
-            } }
-            (Table {
-                caption: it.title.clone(),
-                head: ["", "from", "to"].map(str::to_owned).to_vec(),
-                rows: it.each.iter().map(row).collect(),
-            }.markup())
-        }
-    }
+    let table = Table {
+        caption: it.title.clone(),
+        head: ["", "from", "to"].map(str::to_owned).to_vec(),
+        rows: it.each.iter().map(row).collect(),
+    };
+    rows.figure(&each, &table.markup())
 }

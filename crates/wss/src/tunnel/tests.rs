@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::io::{Read, Write};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use proptest::prelude::*;
