@@ -386,6 +386,24 @@ fn both_models_stand_beside_each_other_on_one_page() {
     ] {
         assert!(page.contains(title), "{title}: {context}");
     }
+    let at = |page: &str, what: &str| page.find(what).unwrap_or_else(|| panic!("{what}"));
+    let heading = "<h2>Client/server beside PubSub</h2>";
+    assert!(at(&page, heading) < at(&page, "What was measured</h2>"));
+    // Of one load there are no curves, and what is a table only stands behind the rest.
+    let first = folder.path().join("out/001-point1-1.json");
+    std::fs::copy(&first, folder.path().join("again.json")).unwrap();
+    let words = [
+        "report",
+        "out/001-point1-1.json",
+        "again.json",
+        "-o",
+        "one.html",
+    ];
+    let said = Said::by(&mut command(folder.path(), &words));
+    assert_eq!(said.code, 0, "{}", said.err);
+    let one = std::fs::read_to_string(folder.path().join("one.html")).unwrap();
+    assert!(at(&one, heading) > at(&one, "What was measured</h2>"));
+    assert!(!one.contains("CPU a value at server or publisher"));
     let csv = std::fs::read_to_string(folder.path().join("all.csv")).unwrap();
     let of = |phase: &str, metric: &str| {
         let row = csv

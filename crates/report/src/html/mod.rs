@@ -40,6 +40,7 @@ pub use shape::shapes;
 pub(crate) use unit::Kind;
 
 use self::contents::Contents;
+use self::models::Beside;
 use crate::compared::Compared;
 use crate::pictures::Pictures;
 use crate::points::{Family, Named, Points, families};
@@ -202,11 +203,15 @@ fn several(runs: &[Named]) -> Markup {
         found.collect::<Vec<_>>()
     });
     let found: Vec<String> = found.collect();
-    contents.add(
-        "models",
-        "Both communication models",
-        models::beside(&families),
-    );
+    let (first, last): (Option<Beside>, _) = match models::beside(&families) {
+        Some(it) if it.has_curves => (Some(it), None),
+        it => (None, it),
+    };
+    let both = |contents: &mut Contents, it: Option<Beside>| {
+        let body = it.map_or_else(|| html! {}, |it| it.body);
+        contents.add("models", "Both communication models", body);
+    };
+    both(&mut contents, first);
     for (i, family) in families.iter().enumerate() {
         if !alone {
             let body = match family.runs.as_slice() {
@@ -258,6 +263,7 @@ fn several(runs: &[Named]) -> Markup {
         }
     }
     contents.leave();
+    both(&mut contents, last);
     contents.add(
         "words",
         "What the words mean",

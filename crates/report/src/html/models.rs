@@ -116,16 +116,24 @@ fn mean(point: &Point, phase: &str, of: Of) -> f64 {
 }
 
 /// Both models over the signals per second, where both were measured.
-pub(super) fn beside(families: &[Family]) -> Markup {
+pub(super) struct Beside {
+    /// Whether one of them was measured at several loads: then there are curves, else a table only.
+    pub(super) has_curves: bool,
+    pub(super) body: Markup,
+}
+
+/// Both models, where both were measured.
+pub(super) fn beside(families: &[Family]) -> Option<Beside> {
     let mut models: Vec<Model> = families.iter().flat_map(of_family).collect();
     let some = |pubsub: bool| models.iter().any(|it| it.pubsub == pubsub);
     if !some(true) || !some(false) {
-        return html! {};
+        return None;
     }
+    let has_curves = models.iter().any(|it| it.points.len() > 1);
     models.sort_by_key(|it| it.pubsub);
     let firsts = families.iter().filter_map(|it| it.runs.first());
     let studies: Vec<Study> = firsts.filter_map(|it| cpu_over_signals(&it.run)).collect();
-    html! {
+    let body = html! {
         section aria-label="Client/server beside PubSub" {
             h2 { "Client/server beside PubSub" }
             p.note {
@@ -138,11 +146,12 @@ pub(super) fn beside(families: &[Family]) -> Markup {
                 p.note { "Rings: what " (source) " says of its CPU in words, on another device; the tables below name each." }
             }
             @for (n, (_, of, kind, title)) in FIGURES.iter().enumerate() {
-                @if let Some(title) = title { (chart(&models, n, title, *of, *kind, &studies)) }
+                @if let Some(title) = title.filter(|_| has_curves) { (chart(&models, n, title, *of, *kind, &studies)) }
             }
             (table(&models).markup())
         }
-    }
+    };
+    Some(Beside { has_curves, body })
 }
 
 fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
