@@ -19,7 +19,7 @@ impl Tunnel {
     /// [`ErrorKind::Interrupted`] says that something came, but no chunks.
     ///
     /// # Errors
-    /// Those of the socket; [`ErrorKind::InvalidData`] with a [`TunnelError`] inside.
+    /// Those of the socket; [`ErrorKind::InvalidData`] with a [`TunnelError`](super::TunnelError) inside.
     pub fn read(&mut self, socket: &mut (impl Read + Write), into: &mut [u8]) -> io::Result<usize> {
         let (_, result) = self.read_by(into, |space| socket.read(space).map(|count| (count, ())));
         // What follows from it, an answer to a ping maybe, goes as far as it goes now.
@@ -66,7 +66,7 @@ impl Tunnel {
     /// taken all that was sealed, a byte is left over that is offered again.
     ///
     /// # Errors
-    /// Those of the socket; [`ErrorKind::InvalidData`] with a [`TunnelError`] inside.
+    /// Those of the socket; [`ErrorKind::InvalidData`] with a [`TunnelError`](super::TunnelError) inside.
     pub fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
         if self.is_closed() {
             return Err(ErrorKind::BrokenPipe.into());
