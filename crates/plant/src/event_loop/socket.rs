@@ -96,6 +96,15 @@ impl Socket {
         }
     }
 
+    /// Whether the last word was said over it, behind which nothing is read.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        match self {
+            Self::Wss(wss) => wss.is_over(),
+            Self::Tcp(..) | Self::Memory(_) => false,
+        }
+    }
+
     #[inline]
     pub fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
         match self {

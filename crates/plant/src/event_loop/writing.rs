@@ -85,7 +85,17 @@ impl EventLoop {
             self.faults_changed();
         }
         let written = match put {
-            Put::Taken(bytes) => bytes,
+            Put::Taken(bytes) => {
+                // It has the last word, and no poll tells of that: a read does.
+                if self
+                    .links
+                    .get_mut(id)
+                    .is_some_and(|link| link.socket.is_over())
+                {
+                    self.look_again(id);
+                }
+                bytes
+            }
             Put::More => {
                 self.write_later(id);
                 most

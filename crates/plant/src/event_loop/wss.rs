@@ -42,6 +42,10 @@ impl Wss {
         self.tunnel.has_waiting()
     }
 
+    pub fn is_over(&self) -> bool {
+        self.tunnel.is_closed()
+    }
+
     /// The URL that its client asked for, over HTTPS.
     pub fn asked(&self) -> Option<&str> {
         self.tunnel.asked()
