@@ -72,7 +72,7 @@ fn texts(arrays: usize) -> CallRequest {
 #[test]
 fn who_asks_for_what_takes_long_to_decode_holds_up_nobody() {
     let server = start(Config::default());
-    let times = answered_meanwhile(&server, texts(1));
+    let times = answered_meanwhile(&server, texts(2));
     assert!(times > 8, "{times}");
 }
 
