@@ -15,6 +15,7 @@
 //! - [`security`] says what messages cost under each protection, and what should be mended at a server;
 //! - [`fn@pubsub`] says what a phase of PubSub is worth;
 //! - [`Shape`] says whether two curves go alike, whatever their heights;
+//! - [`change`] finds where a figure changed over occasions;
 //! - [`Average`] says how well the mean of samples is known that follow each other;
 //! - [`Measured`] answers thresholds; [`Exit`] is what the program ends with.
 //!
@@ -25,6 +26,7 @@ pub mod attack;
 mod average;
 mod bottleneck;
 pub mod capacity;
+pub mod change;
 pub mod compare;
 mod confidence;
 pub mod diagnostics;

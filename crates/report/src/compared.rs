@@ -1,18 +1,18 @@
 //! A comparison of two sets of runs: on a screen, and for the page.
 
+use judge::change::Changes;
 use judge::compare::{
     Comparison, Direction, FAILURES, Failure, Method, Metric, Outcome, Row, Rules, Sides, broken,
     compare_phases, doubts, is_closed, usual,
 };
-use plan::Unit;
 use record::Run;
-use record::run::Phase;
 
 use crate::hosts::{Agent, of_side};
-use crate::html::Kind;
+use crate::metric::{kind, percent, probability};
 use crate::page::{Page, WIDTH, clean, counted, cut};
-use crate::points::{Named, Points};
+use crate::points::{Named, Points, names, phases};
 use crate::style::{Ink, Style};
+use crate::trend::{Occasion, Trend, occasion, says_nothing};
 
 /// What was compared, and what came of it.
 #[derive(Debug)]
@@ -63,24 +63,21 @@ impl At {
     }
 }
 
-/// A metric over the occasions on which it was measured.
-#[derive(Debug)]
-pub struct Trend {
-    /// Of which point and phase.
-    pub label: String,
-    /// Of what.
-    pub metric: Metric,
-    /// When (or the name), the geometric mean, and how many runs.
-    pub occasions: Vec<(String, f64, usize)>,
-}
-
 /// What is compared, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The metrics; the usual ones if none are named.
     pub metrics: Vec<Metric>,
+    /// The phases; all if none are named.
+    pub phases: Vec<String>,
     /// What counts.
     pub rules: Rules,
+}
+
+impl Options {
+    pub(crate) fn wants(&self, phase: &str) -> bool {
+        self.phases.is_empty() || self.phases.iter().any(|it| it == phase)
+    }
 }
 
 /// A point and phase that both sides have.
@@ -144,6 +141,9 @@ pub fn compared(
             .iter()
             .find(|it| it.label(&third.axes) == label);
         for phase in names(&point.runs) {
+            if !options.wants(phase) {
+                continue;
+            }
             let (x, y) = (phases(&point.runs, phase), phases(&other.runs, phase));
             if x.is_empty() || y.is_empty() {
                 continue;
@@ -180,12 +180,24 @@ pub fn compared(
             compared.alone.push(format!("{}: {label}", new.0));
         }
     }
+    let changes = Changes::default();
     let sides: Vec<Sides<'_>> = places.iter().map(|it| it.sides.clone()).collect();
     for (place, found) in places.iter().zip(compare_phases(&sides, &options.rules)) {
         for row in &found.rows {
-            let (label, phase) = (&place.label, place.phase);
-            let trend = trend(label, phase, row, history, &left.axes, place.values);
-            compared.history.extend(trend);
+            let mut occasions = earlier(place, row.metric, history, &left.axes);
+            if occasions.is_empty() {
+                continue;
+            }
+            let it = &row.comparison;
+            let sides = [("base", it.means.0, &it.base), ("new", it.means.1, &it.new)];
+            occasions.extend(sides.map(|(name, mean, runs)| Occasion {
+                name: name.to_owned(),
+                mean,
+                runs: runs.len(),
+            }));
+            let (label, margin) = (&place.label, options.rules.margin);
+            let trend = Trend::new(label, row.metric, occasions, &changes, margin);
+            compared.history.push(trend);
         }
         compared.points.push(At {
             label: place.label.clone(),
@@ -250,31 +262,15 @@ fn twice(base: &[Named], new: &[Named]) -> Vec<String> {
     told
 }
 
-fn names<'a>(runs: &[&'a Named]) -> Vec<&'a str> {
-    let first = runs.first();
-    first.map_or_else(Vec::new, |it| {
-        it.run.phases.iter().map(|it| it.name.as_str()).collect()
-    })
-}
-
-fn phases<'a>(runs: &[&'a Named], name: &str) -> Vec<&'a Phase> {
-    runs.iter()
-        .filter_map(|it| it.run.phases.iter().find(|phase| phase.name == name))
-        .collect()
-}
-
-/// A metric on earlier occasions, then on both sides.
-fn trend(
-    label: &str,
-    phase: &str,
-    row: &Row,
+/// The means of a metric on earlier occasions, in their order.
+fn earlier(
+    place: &Place<'_>,
+    metric: Metric,
     history: &[(String, Vec<Named>)],
     axes: &[String],
-    values: &[String],
-) -> Option<Trend> {
-    let wanted: Vec<(&String, &String)> = axes.iter().zip(values).collect();
-    let mut occasions = Vec::new();
-    for (name, runs) in history {
+) -> Vec<Occasion> {
+    let wanted: Vec<(&String, &String)> = axes.iter().zip(place.values).collect();
+    let on = |(name, runs): &(String, Vec<Named>)| {
         let all = Points::of(runs);
         let point = all.points.iter().find(|point| {
             let has = |(axis, value): &(&String, &String)| {
@@ -282,34 +278,13 @@ fn trend(
                 at.is_none_or(|at| point.values.get(at) == Some(*value))
             };
             wanted.iter().all(has)
-        });
-        let Some(point) = point else { continue };
-        let found: Vec<f64> = phases(&point.runs, phase)
-            .into_iter()
-            .filter_map(|it| row.metric.of(it))
-            .collect();
-        if !found.is_empty() {
-            occasions.push((name.clone(), mean(&found), found.len()));
+        })?;
+        if says_nothing(&point.runs) {
+            return None;
         }
-    }
-    if occasions.is_empty() {
-        return None;
-    }
-    let comparison = &row.comparison;
-    occasions.push(("base".into(), comparison.means.0, comparison.base.len()));
-    occasions.push(("new".into(), comparison.means.1, comparison.new.len()));
-    Some(Trend {
-        label: label.to_owned(),
-        metric: row.metric,
-        occasions,
-    })
-}
-
-fn mean(values: &[f64]) -> f64 {
-    match values.iter().all(|it| *it > 0.0) {
-        true => (values.iter().map(|it| it.ln()).sum::<f64>() / values.len() as f64).exp(),
-        false => values.iter().sum::<f64>() / values.len() as f64,
-    }
+        occasion(name, metric, &phases(&point.runs, place.phase))
+    };
+    history.iter().filter_map(on).collect()
 }
 
 impl Compared {
@@ -392,19 +367,6 @@ const ONE_RUN_EACH: &str = "one run each: intervals come from the samples inside
 const SINGLE_RUN: &str = "one run each, called better or worse because --single-run was given: intervals come from the \
      samples inside them, and how much one run differs from the next is unknown";
 const ONE_RUN: &str = "one run on one side: there is no interval; repeat both, interleaved";
-
-pub(crate) fn kind(metric: Metric) -> Kind {
-    match (metric, metric.unit()) {
-        (Metric::Success | Metric::Complete, _) => Kind::Share,
-        (_, Unit::Share) => Kind::Cores,
-        (_, unit) => Kind::from(unit),
-    }
-}
-
-/// In percent, with its sign.
-pub(crate) fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", (ratio - 1.0) * 100.0)
-}
 
 /// What is said of a row besides its figures.
 pub(crate) fn remark(it: &Comparison) -> Option<String> {
@@ -504,24 +466,8 @@ pub fn screen(compared: &Compared, style: Style) -> String {
     }
     page.sentence(0, &explained(compared));
     for trend in &compared.history {
-        let label = match trend.label.is_empty() {
-            true => trend.metric.to_string(),
-            false => format!("{} {}", trend.metric, clean(&trend.label)),
-        };
-        let values: Vec<f64> = trend.occasions.iter().map(|it| it.1).collect();
-        let ends = (values.first(), values.last());
-        if let (Some(first), Some(last)) = ends {
-            let show = |value: f64| kind(trend.metric).show(value);
-            page.row(
-                "history",
-                &format!(
-                    "{}  {} to {}  {label}",
-                    spark(&values),
-                    show(*first),
-                    show(*last)
-                ),
-            );
-        }
+        page.row("history", &format!("{}  {}", trend.line(), trend.title()));
+        trend.put_changes(&mut page);
     }
     page.finish()
 }
@@ -558,13 +504,6 @@ fn line(row: &Row, style: Style) -> String {
     )
 }
 
-pub(crate) fn probability(p: f64) -> String {
-    match p {
-        p if p < 0.001 => "<0.001".to_owned(),
-        p => format!("{p:.3}"),
-    }
-}
-
 /// One sentence on how to read it.
 pub(crate) fn explained(compared: &Compared) -> String {
     let margins = compared
@@ -592,24 +531,6 @@ pub(crate) fn explained(compared: &Compared) -> String {
     format!(
         "Better or worse needs an interval beyond ±{margin} and p below 0.05; the same one within. {means}"
     )
-}
-
-/// Eight heights of a bar.
-pub(crate) fn spark(values: &[f64]) -> String {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let bar = |value: &f64| {
-        // Noise is not blown up to the full height.
-        let span = (high - low).max(0.02 * high.abs());
-        let at = if span > 0.0 {
-            (value - low) / span * 7.0
-        } else {
-            0.0
-        };
-        bars.get(at.round() as usize).copied().unwrap_or('█')
-    };
-    values.iter().map(bar).collect()
 }
 
 /// Which direction is better, in a word.

@@ -4,6 +4,7 @@ use judge::compare::{Direction, Method, Outcome, P, Row};
 use serde::Serialize;
 
 use crate::compared::{At, Compared};
+use crate::trend::Course;
 
 /// What was compared, and what came of it.
 #[derive(Debug, Serialize)]
@@ -72,20 +73,6 @@ struct Side<'a> {
     runs: &'a [f64],
 }
 
-#[derive(Debug, Serialize)]
-struct Course<'a> {
-    point: &'a str,
-    metric: String,
-    occasions: Vec<Occasion<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct Occasion<'a> {
-    when: &'a str,
-    mean: f64,
-    runs: usize,
-}
-
 impl<'a> Comparison<'a> {
     /// What was compared, which conditions do not hold, and the exit code that comes of it.
     pub fn new(compared: &'a Compared, failed: &'a [String], exit_code: u8) -> Self {
@@ -110,24 +97,8 @@ impl<'a> Comparison<'a> {
                 .collect(),
             alone: &compared.alone,
             points: compared.points.iter().map(point).collect(),
-            history: compared
-                .history
-                .iter()
-                .map(|it| Course {
-                    point: &it.label,
-                    metric: it.metric.to_string(),
-                    occasions: it.occasions.iter().map(occasion).collect(),
-                })
-                .collect(),
+            history: compared.history.iter().map(Course::of).collect(),
         }
-    }
-}
-
-fn occasion((when, mean, runs): &(String, f64, usize)) -> Occasion<'_> {
-    Occasion {
-        when,
-        mean: *mean,
-        runs: *runs,
     }
 }
 

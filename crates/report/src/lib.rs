@@ -25,6 +25,7 @@ mod html;
 mod junit;
 pub mod live;
 mod markdown;
+mod metric;
 mod page;
 pub mod pictures;
 pub mod planned;
@@ -40,6 +41,8 @@ mod subscriptions;
 mod summary;
 mod sweep;
 mod table;
+pub mod trend;
+pub mod trends;
 pub mod watch;
 mod workload;
 
@@ -47,7 +50,9 @@ pub use attack::attack;
 pub use bottleneck::{limited_by, limited_by_row};
 pub use compared::{Compared, compared};
 pub use comparison::Comparison;
-pub use html::{attack_html, compared_html, html, pictures_html, security_html, shapes};
+pub use html::{
+    attack_html, compared_html, html, pictures_html, security_html, shapes, trends_html,
+};
 pub use junit::{Unmeasured, junit};
 pub use markdown::{escaped, markdown};
 pub use page::WIDTH;
@@ -58,3 +63,4 @@ pub use style::Style;
 pub use summary::{summary, verdict_line};
 pub use sweep::{named, sweep};
 pub use table::share;
+pub use trends::{Trends, trends};

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use judge::compare::{Outcome, Row};
 
-use crate::compared::{At, Compared, explained, kind, percent, remark};
+use crate::compared::{At, Compared, explained, remark};
+use crate::metric::{kind, percent};
 use crate::page::clean;
 
 /// What was compared and what came of it, in Markdown: the outcome, a table for each point, and what there is to mind.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use record::Run;
+use record::run::Phase;
 use serde_json::Value;
 
 /// A run, what it is called, and what it says of its place in a sweep.
@@ -66,6 +67,21 @@ pub fn families(runs: &[Named]) -> Vec<Family<'_>> {
         }
     }
     families
+}
+
+/// The phases that the first of these runs has, by name.
+pub(crate) fn names<'a>(runs: &[&'a Named]) -> Vec<&'a str> {
+    let first = runs.first();
+    first.map_or_else(Vec::new, |it| {
+        it.run.phases.iter().map(|it| it.name.as_str()).collect()
+    })
+}
+
+/// The phases of this name.
+pub(crate) fn phases<'a>(runs: &[&'a Named], name: &str) -> Vec<&'a Phase> {
+    runs.iter()
+        .filter_map(|it| it.run.phases.iter().find(|phase| phase.name == name))
+        .collect()
 }
 
 /// Runs by their points.

@@ -104,7 +104,7 @@ impl Cli {
             Command::Attack(args) => attack::run(*args, &self.global),
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Bench(args) => bench::run(args, &self.global),
-            Command::Results(args) => kept::run(args, &self.global),
+            Command::Results(args) => kept::run(&args, &self.global),
             Command::Rerun(args) => rerun::run(args, &self.global),
             Command::Doctor(args) => doctor::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),

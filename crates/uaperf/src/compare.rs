@@ -38,6 +38,9 @@ pub struct Args {
     /// What to compare, such as p99, rate, service.p50, cpu-per-request [default: times, CPU for each request, the rate of closed loops]
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
     metric: Vec<Metric>,
+    /// Only phases of this name; several as --phase a,b
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    phase: Vec<String>,
     /// Differences of less are noise
     #[arg(long, value_name = "PERCENT", default_value_t = Percent::from_fraction(LEAST_MARGIN))]
     margin: Percent,
@@ -127,11 +130,6 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
             Failure::usage(format!("--margin {}: want less than 100%", args.margin)).into(),
         );
     }
-    if args.report.is_some() && args.new.len() > 1 {
-        return Err(Failure::usage("--report: a page has one comparison")
-            .hint("uaperf compare BASE NEW --report FILE, for each")
-            .into());
-    }
     let read = |path: &PathBuf| results::read(std::slice::from_ref(path));
     let base = read(&args.base)?;
     let same = results::read(&args.same)?;
@@ -146,6 +144,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     };
     let options = Options {
         metrics: args.metric.clone(),
+        phases: args.phase.clone(),
         rules: Rules {
             margin: args.margin.fraction(),
             single_run: args.single_run,
@@ -164,12 +163,9 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         }
     };
     let all: Vec<Judged> = args.new.iter().zip(&news).map(compare).collect();
-    if let (Some(file), [only]) = (&args.report, all.as_slice()) {
-        written::put(
-            "--report",
-            file,
-            report::compared_html(&only.compared).as_bytes(),
-        );
+    if let Some(file) = &args.report {
+        let each: Vec<&Compared> = all.iter().map(|it| &it.compared).collect();
+        written::put("--report", file, report::compared_html(&each).as_bytes());
     }
     args.print(&all)?;
     if all.iter().any(|it| it.exit.is_none()) {
@@ -266,6 +262,9 @@ impl Args {
                         writeln!(out, "FAILED      {reason}")?;
                     }
                 }
+                if let Some(file) = self.report.as_ref().filter(|_| !lost::is_any()) {
+                    writeln!(out, "\nreport      {}", file.display())?;
+                }
             }
         }
         Ok(())
@@ -280,9 +279,6 @@ impl Args {
                 out,
                 "history     {folder}: no earlier occasion of what is compared"
             )?;
-        }
-        if let Some(file) = self.report.as_ref().filter(|_| !lost::is_any()) {
-            writeln!(out, "\nreport      {}", file.display())?;
         }
         Ok(())
     }

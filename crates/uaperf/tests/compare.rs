@@ -425,10 +425,6 @@ fn several_sides_are_compared_with_one_and_the_worst_is_the_exit_code() {
         (&json[1]["new"], &json[1]["exit_code"]),
         (&"slow".into(), &3.into())
     );
-
-    let (_, told, code) = several(&["--report", "page.html"], &["same", "slow"]);
-    assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("a page has one comparison"), "{told}");
 }
 
 #[test]
@@ -492,4 +488,126 @@ fn runs_in_blocks_are_warned_of_on_the_screen_in_json_and_on_the_page() {
     assert!(json["doubts"].to_string().contains(warned), "{json}");
     let (screen, ..) = compare(folder.path(), &["old", "new"]);
     assert!(!plain(screen).contains("before all runs"));
+}
+
+#[test]
+fn several_are_beside_each_other_on_a_page() {
+    let folder = sides();
+    let args = ["base", "same", "slow", "--report", "c.html"];
+    let (screen, errors, code) = compare(folder.path(), &args);
+    assert_eq!((code, errors.as_str()), (Some(0), ""), "{screen}");
+    assert_eq!(
+        screen.matches("\nreport      c.html\n").count(),
+        1,
+        "{screen}"
+    );
+    let page = std::fs::read_to_string(folder.path().join("c.html")).unwrap();
+    assert!(page.contains("Change of each against base"), "{page}");
+    for side in ["same", "slow"] {
+        assert!(page.contains(&format!("<h2>{side}</h2>")), "{side}");
+    }
+    assert_eq!(page.matches("Change against base").count(), 2);
+}
+
+#[test]
+fn phases_can_be_chosen() {
+    let folder = sides();
+    let all = compare(folder.path(), &["base", "slow", "--phase", "read"]);
+    assert_eq!(all.2, Some(0), "{}", all.0);
+    assert_eq!(all.0, compare(folder.path(), &["base", "slow"]).0);
+    let (_, errors, code) = compare(folder.path(), &["base", "slow", "--phase", "write"]);
+    assert_eq!(code, Some(1));
+    assert!(errors.contains("nothing to compare"), "{errors}");
+}
+
+/// Days on which one and the same was measured, from the first of a month on.
+fn nightly(folder: &Path, times: &[u64]) {
+    for (day, time) in (1..).zip(times) {
+        let started = format!("2026-03-{day:02}T09:30:00Z");
+        for seed in 1..=2 {
+            let name = format!("nightly/day-{day:02}/{seed}.json");
+            let seed = seed + 3 * day;
+            save_at(folder, &name, *time, seed, Kind::Valid, &started);
+        }
+    }
+}
+
+#[test]
+fn a_trend_says_since_when_it_is_worse() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut times = [1_000_000; 14];
+    times[9..].fill(1_150_000);
+    nightly(folder.path(), &times);
+    // A day that says nothing of the server is none.
+    save(
+        folder.path(),
+        "nightly/bad.json",
+        9_000_000,
+        1,
+        Kind::GeneratorLimited,
+    );
+    let trend = |more: &[&str]| {
+        let words = [&["results", "trend", "nightly"], more].concat();
+        let output = uaperf(folder.path(), &words);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let screen = trend(&["--report", "t.html"]);
+    assert!(
+        screen.contains("for the worse, 0 for the better"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("worse since day-10: 1.05 ms to 1.2"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("left out    bad: read: nothing to be believed"),
+        "{screen}"
+    );
+    let page = std::fs::read_to_string(folder.path().join("t.html")).unwrap();
+    assert!(page.contains("Changes of level") && page.contains("day-10"));
+    let object: serde_json::Value =
+        serde_json::from_str(&trend(&["--json", "--metric", "p99"])).unwrap();
+    assert_eq!(object["format"], "uaperf-trend");
+    let [one] = object["trends"].as_array().unwrap().as_slice() else {
+        unreachable!("{object}");
+    };
+    assert_eq!(one["occasions"].as_array().unwrap().len(), 14);
+    assert_eq!(one["changes"][0]["since"], "day-10");
+    assert_eq!(one["changes"][0]["worse"], true);
+    // A comparison with a history says it as well.
+    let (screen, ..) = compare(
+        folder.path(),
+        &[
+            "nightly/day-13",
+            "nightly/day-14",
+            "--history",
+            "nightly",
+            "--metric",
+            "p50",
+        ],
+    );
+    assert!(
+        screen.contains("  change    worse since day-10: "),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_trend_of_nothing_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    for (words, told) in [
+        (["trend", "empty"], "nothing here has such a figure"),
+        (["trend", "missing"], "cannot read missing"),
+    ] {
+        let output = uaperf(folder.path(), &[&["results"], &words[..]].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains(told),
+            "{}",
+            text(&output.stderr)
+        );
+    }
 }

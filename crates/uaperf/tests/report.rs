@@ -11,6 +11,8 @@ use record::{Lateness, Ledger, Run, Times};
 use serde_json::{Value, json};
 use support::{text, uaperf};
 
+#[path = "support/npm.rs"]
+mod npm;
 mod support;
 
 /// A run of so many seconds with a thousand requests each, whose times scatter around a level.
@@ -100,37 +102,14 @@ impl Browser {
         let Some(program) = program else {
             return missing("no chromium");
         };
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let folder = root.join("target/browser");
-        std::fs::create_dir_all(&folder).unwrap();
-        // Tests of other processes install the same thing at the same time.
-        let lock = std::fs::File::create(folder.join("lock")).unwrap();
-        lock.lock().unwrap();
-        for (name, text) in [
+        let files = [
             ("package.json", include_str!("browser/package.json")),
             ("look.js", include_str!("browser/look.js")),
-        ] {
-            if std::fs::read_to_string(folder.join(name)).ok().as_deref() != Some(text) {
-                std::fs::write(folder.join(name), text).unwrap();
-                let _ = std::fs::remove_file(folder.join("installed"));
-            }
-        }
-        if !folder.join("installed").exists() {
-            let npm = Command::new("npm")
-                .args(["install", "--no-audit", "--no-fund", "--no-package-lock"])
-                .args(["--prefer-offline", "--loglevel=error"])
-                .current_dir(&folder)
-                .output();
-            match npm {
-                Ok(output) if output.status.success() => {
-                    std::fs::write(folder.join("installed"), "").unwrap();
-                }
-                Ok(output) => {
-                    return missing(&String::from_utf8_lossy(&output.stderr));
-                }
-                Err(error) => return missing(&format!("npm: {error}")),
-            }
-        }
+        ];
+        let folder = match npm::installed("browser", &files) {
+            Ok(folder) => folder,
+            Err(why) => return missing(&why),
+        };
         Some(Self { program, folder })
     }
 

@@ -1,13 +1,14 @@
 //! A comparison to look at: intervals around no change, and the way there.
 
-use judge::compare::{Method, Outcome, Row};
+use judge::compare::{FAILURES, Method, Metric, Outcome, Row};
 use maud::{Markup, html};
 
-use super::chart::{Chart, Drawn, Series};
-use super::scale::{Scale, Spread};
+use super::contents::Contents;
 use super::table::{Cell, Table};
+use super::trend;
 use super::unit::Kind;
-use crate::compared::{At, Compared, Trend, explained, kind, percent, probability, remark, wanted};
+use crate::compared::{At, Compared, explained, remark, wanted};
+use crate::metric::{kind, percent, probability};
 
 const fn ink(outcome: Outcome) -> &'static str {
     match outcome {
@@ -17,7 +18,73 @@ const fn ink(outcome: Outcome) -> &'static str {
     }
 }
 
-pub(super) fn page(compared: &Compared) -> Markup {
+/// A base and one new side or several.
+pub(super) fn page(all: &[&Compared]) -> Markup {
+    match all {
+        [one] => html! { (first(one)) (rest(one, "")) },
+        several => beside(several),
+    }
+}
+
+/// Several new sides beside each other, then each by itself.
+fn beside(all: &[&Compared]) -> Markup {
+    let mut contents = Contents::default();
+    for (n, it) in all.iter().enumerate() {
+        let body = html! { (first(it)) (rest(it, &format!("side-{n}-"))) };
+        contents.chapter(format!("side-{n}"), &it.sides.1, body);
+    }
+    html! {
+        section.first aria-label="All of them" {
+            h2 { (all.len()) " compared with " (all.first().map_or("", |it| &it.sides.0)) }
+            (overview(all).markup())
+        }
+        (contents.list())
+        (contents.parts())
+    }
+}
+
+/// A row for each new side and point: the outcome, and how far each metric went.
+fn overview(all: &[&Compared]) -> Table {
+    let mut metrics: Vec<Metric> = Vec::new();
+    let rows_of = || all.iter().flat_map(|it| &it.points).flat_map(|at| &at.rows);
+    for row in rows_of() {
+        if !FAILURES.contains(&row.metric) && !metrics.contains(&row.metric) {
+            metrics.push(row.metric);
+        }
+    }
+    let each = all
+        .iter()
+        .flat_map(|it| it.points.iter().map(move |at| (it, at)));
+    let rows = each.map(|(it, at)| {
+        let (outcome, _) = it.headline();
+        let mut cells = vec![
+            Cell::text(it.sides.1.clone()),
+            Cell::text(at.label.clone()),
+            Cell::inked(outcome.name(), ink(outcome)),
+        ];
+        cells.extend(metrics.iter().map(|metric| {
+            let row = at.rows.iter().find(|row| row.metric == *metric);
+            let told = row.and_then(|row| Some((row.comparison.outcome, row.comparison.ratio?)));
+            match told {
+                Some((outcome, ratio)) => Cell::inked(
+                    format!("{} {}", percent(ratio), outcome.name()),
+                    ink(outcome),
+                ),
+                None => Cell::text("n/a"),
+            }
+        }));
+        cells
+    });
+    let head = ["new", "point", "outcome"].map(str::to_owned).into_iter();
+    Table {
+        caption: "Change of each against base".into(),
+        head: head.chain(metrics.iter().map(Metric::to_string)).collect(),
+        rows: rows.collect(),
+    }
+}
+
+/// The outcome, and what there is to mind.
+fn first(compared: &Compared) -> Markup {
     let (outcome, headline) = compared.headline();
     html! {
         section.first aria-label="Outcome and set-up" {
@@ -38,6 +105,12 @@ pub(super) fn page(compared: &Compared) -> Markup {
                 dt { "New" } dd { (compared.sides.1) }
             }
         }
+    }
+}
+
+/// Figures of each point, and how they went before.
+fn rest(compared: &Compared, id: &str) -> Markup {
+    html! {
         @for at in &compared.points {
             section aria-label={ "Comparison " (at.label) } {
                 @if !at.label.is_empty() { h2 { (at.label) } }
@@ -52,7 +125,9 @@ pub(super) fn page(compared: &Compared) -> Markup {
         @if !compared.history.is_empty() {
             section aria-label="History" {
                 h2 { "History" }
-                @for (i, trend) in compared.history.iter().enumerate() { (history(trend, i)) }
+                @for (i, trend) in compared.history.iter().enumerate() {
+                    (trend::course(trend, &format!("{id}history-{i}")))
+                }
             }
         }
     }
@@ -239,44 +314,4 @@ fn table(at: &At) -> Table {
         head: head.map(str::to_owned).to_vec(),
         rows: at.rows.iter().map(row).collect(),
     }
-}
-
-fn history(trend: &Trend, i: usize) -> Markup {
-    let points: Vec<(f64, f64)> = trend
-        .occasions
-        .iter()
-        .enumerate()
-        .map(|(i, it)| ((i + 1) as f64, it.1))
-        .collect();
-    let kind = kind(trend.metric);
-    let title = match trend.label.is_empty() {
-        true => trend.metric.to_string(),
-        false => format!("{}, {}", trend.metric, trend.label),
-    };
-    let series = vec![Series::new(&title, &title, 0, points.clone()).drawn(Drawn::Curve)];
-    let rows = trend.occasions.iter().map(|(name, value, runs)| {
-        vec![
-            Cell::text(name.clone()),
-            Cell::number(Some(*value), kind),
-            Cell::number(Some(*runs as f64), Kind::Count),
-        ]
-    });
-    let table = Table {
-        caption: format!("{title} on each occasion"),
-        head: ["occasion", "mean", "runs"].map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    };
-    let chart = Chart {
-        id: format!("history-{i}"),
-        title: title.clone(),
-        told: format!("{} occasions, the last two are base and new.", points.len()),
-        x: Scale::exactly(Kind::Count, 0.5, points.len() as f64 + 0.5),
-        y: Scale::around(Spread::Linear, kind, points.iter().map(|it| it.1)),
-        x_of: "occasion".into(),
-        y_of: "mean".into(),
-        series,
-        zones: Vec::new(),
-        height: 200.0,
-    };
-    html! { (chart.figure(None)) (table.markup()) }
 }

@@ -30,6 +30,7 @@ mod security;
 mod shape;
 mod sweep;
 mod table;
+mod trend;
 mod unit;
 mod witness;
 
@@ -44,6 +45,7 @@ use self::models::Beside;
 use crate::compared::Compared;
 use crate::pictures::Pictures;
 use crate::points::{Family, Named, Points, families};
+use crate::trends::Trends;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -64,9 +66,14 @@ pub fn html(runs: &[Named]) -> String {
     page(&title, &body)
 }
 
-/// A report of a comparison.
-pub fn compared_html(compared: &Compared) -> String {
-    page("comparison", &compared::page(compared))
+/// A report of a comparison: of one new side with a base, or of several.
+pub fn compared_html(all: &[&Compared]) -> String {
+    page("comparison", &compared::page(all))
+}
+
+/// A report of how figures went over occasions.
+pub fn trends_html(trends: &Trends) -> String {
+    page(&format!("trend {}", trends.folder), &trend::page(trends))
 }
 
 /// What protections cost at a server, and what should be mended there.

@@ -5,12 +5,12 @@ use plan::unit::{Rate, duration};
 use record::run::Phase;
 
 use super::{bad, cpu, differences, none, percentile, phase, phases, ratio, started};
-use crate::compared::spark;
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
 use crate::points::{Named, Points};
 use crate::style::{Ink, Style};
 use crate::summary::ink;
 use crate::table;
+use crate::trend::spark;
 
 /// The first column.
 const LABEL: usize = 20;

@@ -1,10 +1,9 @@
-//! `uaperf results`: what was measured, found again.
+//! `uaperf results list`: what was measured, found again.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Subcommand;
 use judge::{Exit, Measured};
 use plan::unit::Rate;
 use plan::unit::duration::show_nanos;
@@ -13,26 +12,12 @@ use record::Run;
 use record::run::ReadError;
 use serde::Serialize;
 
-use crate::global::Global;
 use crate::{screen, tags, written};
-
-/// Find results again
-#[derive(Debug, clap::Args)]
-#[command(arg_required_else_help = true)]
-pub struct Args {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Debug, Subcommand)]
-enum Action {
-    List(List),
-}
 
 /// List results: when, what, of whom, how it went
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-struct List {
+pub struct List {
     /// Folders, with all that is in them
     #[arg(value_name = "DIR", default_value = written::FOLDER)]
     folders: Vec<PathBuf>,
@@ -73,12 +58,11 @@ struct Found {
     tags: std::collections::BTreeMap<String, String>,
 }
 
-/// Carries out `uaperf results`.
-pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
-    let Action::List(list) = args.action;
+/// Carries out `uaperf results list`.
+pub fn run(list: &List) -> anyhow::Result<ExitCode> {
     let mut found = Vec::new();
     for folder in &list.folders {
-        look(folder, &list, &mut found).map_err(|error| {
+        look(folder, list, &mut found).map_err(|error| {
             let what = format!("cannot read {}: {error}", folder.display());
             crate::failure::Failure::new(what)
                 .hint("results are kept in results/ unless --out names another place")

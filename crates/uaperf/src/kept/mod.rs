@@ -1,0 +1,32 @@
+//! `uaperf results`: what was measured, found again.
+
+mod list;
+mod trend;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use crate::global::Global;
+
+/// Find results again, and see how they went
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    List(list::List),
+    Trend(trend::Trend),
+}
+
+/// Carries out `uaperf results`.
+pub fn run(args: &Args, _: &Global) -> anyhow::Result<ExitCode> {
+    match &args.action {
+        Action::List(list) => list::run(list),
+        Action::Trend(trend) => trend::run(trend),
+    }
+}

@@ -1,0 +1,89 @@
+//! `uaperf results trend`: how figures went over occasions, and where they changed.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use judge::Exit;
+use judge::compare::{LEAST_MARGIN, Metric, Rules};
+use plan::unit::Percent;
+use report::compared::Options;
+
+use crate::failure::Failure;
+use crate::screen::{self, Out};
+use crate::{lost, results, written};
+
+/// See how figures went over many occasions, and where their level changed
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Trend {
+    /// Folder of occasions: a file, or a folder with a file for each repetition, each
+    #[arg(value_name = "DIR", default_value = written::FOLDER)]
+    folder: PathBuf,
+    /// Of what, such as p99, rate, service.p50, cpu-per-request [default: times, CPU for each request, the rate of closed loops]
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    metric: Vec<Metric>,
+    /// Only phases of this name; several as --phase a,b
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    phase: Vec<String>,
+    /// Changes of less are noise
+    #[arg(long, value_name = "PERCENT", default_value_t = Percent::from_fraction(LEAST_MARGIN))]
+    margin: Percent,
+    /// Also write a page with charts
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// JSON for machines instead of a screen for people
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Occasions are ordered by when their first run began. A change of level is held for three occasions or more; two such days
+and no more are bad days. Occasions of which most runs were not steady, limited by the generator, FAILED or INCOMPLETE
+are left out, and named. It draws and tells; `uaperf compare` is what fails a build.
+
+Examples:
+  uaperf results trend nightly
+  uaperf results trend nightly --metric p99,cpu-per-request --report trend.html
+  uaperf results trend nightly --json";
+
+/// Carries out `uaperf results trend`.
+pub fn run(args: &Trend) -> anyhow::Result<ExitCode> {
+    written::check([("--report", &args.report)], &[])?;
+    if !(args.margin.fraction() >= 0.0 && args.margin.fraction() < 1.0) {
+        let what = format!("--margin {}: want less than 100%", args.margin);
+        return Err(Failure::usage(what).into());
+    }
+    let occasions = results::occasions(&args.folder)?;
+    let options = Options {
+        metrics: args.metric.clone(),
+        phases: args.phase.clone(),
+        rules: Rules {
+            margin: args.margin.fraction(),
+            single_run: false,
+        },
+    };
+    let trends = report::trends(&args.folder.display().to_string(), &occasions, &options);
+    if trends.trends.is_empty() && trends.left_out.is_empty() {
+        let what = format!("{}: nothing here has such a figure", args.folder.display());
+        let hint = "each file in it, and each folder, is an occasion; see `uaperf results list`";
+        return Err(Failure::new(what).hint(hint).into());
+    }
+    if let Some(file) = &args.report {
+        written::put("--report", file, report::trends_html(&trends).as_bytes());
+    }
+    let mut out = Out::beside_file(args.report.as_deref().is_some_and(written::is_output));
+    match args.json {
+        true => screen::json(&mut out, &report::trends::Object::of(&trends))?,
+        false => {
+            out.write_all(report::trends::screen(&trends, out.style()).as_bytes())?;
+            if let Some(file) = args.report.as_ref().filter(|_| !lost::is_any()) {
+                writeln!(out, "\nreport      {}", file.display())?;
+            }
+        }
+    }
+    Ok(ExitCode::from(match trends.trends.is_empty() {
+        true => Exit::Verdict.code(),
+        false => Exit::Good.code(),
+    }))
+}
