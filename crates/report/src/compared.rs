@@ -10,7 +10,7 @@ use record::Run;
 use crate::hosts::{Agent, of_side};
 use crate::metric::{kind, percent, probability};
 use crate::page::{Page, WIDTH, clean, counted, cut};
-use crate::points::{Named, Points, names, phases};
+use crate::points::{Named, Points, labelled, names, phases};
 use crate::style::{Ink, Style};
 use crate::trend::{Occasion, Trend, occasion, says_nothing};
 
@@ -159,10 +159,8 @@ pub fn compared(
                 named => named.to_vec(),
             };
             let several = names(&point.runs).len() > 1;
-            let words = [label.as_str(), if several { phase } else { "" }];
-            let label = words.into_iter().filter(|it| !it.is_empty());
             places.push(Place {
-                label: label.collect::<Vec<_>>().join(", "),
+                label: labelled(&[&label, if several { phase } else { "" }]),
                 phase,
                 sides: Sides {
                     base: x,

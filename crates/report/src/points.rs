@@ -84,6 +84,12 @@ pub(crate) fn phases<'a>(runs: &[&'a Named], name: &str) -> Vec<&'a Phase> {
         .collect()
 }
 
+/// What there is of these words, as a label: `reads, batch 100, warm`.
+pub(crate) fn labelled(words: &[&str]) -> String {
+    let words: Vec<&str> = words.iter().copied().filter(|it| !it.is_empty()).collect();
+    words.join(", ")
+}
+
 /// Runs by their points.
 #[derive(Debug)]
 pub struct Points<'a> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::compared::Options;
 use crate::page::{Page, WIDTH, clean, counted, cut};
-use crate::points::{Named, Points, families, names, phases};
+use crate::points::{Named, Point, Points, families, labelled, names, phases};
 use crate::style::{Ink, Style};
 use crate::trend::{Course, Occasion, Trend, occasion, says_nothing};
 
@@ -28,6 +28,39 @@ pub struct Trends {
     pub trends: Vec<Trend>,
 }
 
+/// How all that was measured on these occasions went. Occasions of which most runs were limited by the generator, not steady,
+/// failed or incomplete, are left out.
+pub fn trends(folder: &str, occasions: &[(String, Vec<Named>)], options: &Options) -> Trends {
+    let mut found = Found::default();
+    for (name, runs) in occasions {
+        for family in families(runs) {
+            let points = Points::of(family.runs.iter().copied());
+            for point in &points.points {
+                let label = labelled(&[&family.name, &point.label(&points.axes)]);
+                found.add(name, label, point, options);
+            }
+        }
+    }
+    let changes = Changes::default();
+    let each = found.places.iter();
+    let name = |it: &(String, Vec<Named>)| it.0.clone();
+    Trends {
+        folder: folder.to_owned(),
+        occasions: occasions.len(),
+        ends: occasions.first().map(name).zip(occasions.last().map(name)),
+        margin: options.rules.margin,
+        trends: each.flat_map(|it| it.trends(options, &changes)).collect(),
+        left_out: found.left_out,
+    }
+}
+
+/// What was found on all occasions.
+#[derive(Default)]
+struct Found<'a> {
+    places: Vec<Place<'a>>,
+    left_out: Vec<String>,
+}
+
 /// A point and a phase, with the runs of each occasion that has it.
 struct Place<'a> {
     label: String,
@@ -35,82 +68,52 @@ struct Place<'a> {
     closed: bool,
 }
 
-/// How all that was measured on these occasions went. Occasions of which most runs were limited by the generator, not steady,
-/// failed or incomplete, are left out.
-pub fn trends(folder: &str, occasions: &[(String, Vec<Named>)], options: &Options) -> Trends {
-    let mut places: Vec<Place<'_>> = Vec::new();
-    let mut left_out = Vec::new();
-    for (name, runs) in occasions {
-        for family in families(runs) {
-            let points = Points::of(family.runs.iter().copied());
-            for point in &points.points {
-                let words = [family.name.clone(), point.label(&points.axes)];
-                let point_label = joined(&words);
-                if says_nothing(&point.runs) {
-                    left_out.push(format!("{name}: {point_label}"));
-                    continue;
+impl<'a> Found<'a> {
+    /// A point of an occasion, by its phases.
+    fn add(&mut self, name: &'a str, label: String, point: &Point<'a>, options: &Options) {
+        if says_nothing(&point.runs) {
+            self.left_out.push(format!("{name}: {label}"));
+            return;
+        }
+        let closed = point.runs.iter().all(|it| is_closed(&it.run));
+        let all = names(&point.runs);
+        let several = all.len() > 1;
+        for phase in all.into_iter().filter(|it| options.wants(it)) {
+            let label = labelled(&[&label, if several { phase } else { "" }]);
+            let measured = (name, phases(&point.runs, phase));
+            match self.places.iter_mut().find(|it| it.label == label) {
+                Some(place) => {
+                    place.closed &= closed;
+                    place.measured.push(measured);
                 }
-                let phase_names = names(&point.runs);
-                for phase in &phase_names {
-                    if !options.wants(phase) {
-                        continue;
-                    }
-                    let label = match phase_names.len() {
-                        1 => point_label.clone(),
-                        _ => joined(&[point_label.clone(), (*phase).to_owned()]),
-                    };
-                    let at = places.iter().position(|it| it.label == label);
-                    let at = at.unwrap_or_else(|| {
-                        places.push(Place {
-                            label,
-                            measured: Vec::new(),
-                            closed: true,
-                        });
-                        places.len() - 1
-                    });
-                    if let Some(place) = places.get_mut(at) {
-                        place.closed &= point.runs.iter().all(|it| is_closed(&it.run));
-                        place.measured.push((name, phases(&point.runs, phase)));
-                    }
-                }
+                None => self.places.push(Place {
+                    label,
+                    measured: vec![measured],
+                    closed,
+                }),
             }
         }
-    }
-    let changes = Changes::default();
-    let margin = options.rules.margin;
-    let mut trends = Vec::new();
-    for place in &places {
-        // What is asked of it today: early occasions may have had less.
-        let latest = place.measured.last().map_or(&[][..], |it| &it.1);
-        let metrics = match options.metrics.as_slice() {
-            [] => usual(latest, place.closed),
-            named => named.to_vec(),
-        };
-        for metric in metrics {
-            let each = place.measured.iter();
-            let each: Vec<Occasion> = each
-                .filter_map(|(name, phases)| occasion(name, metric, phases))
-                .collect();
-            if !each.is_empty() {
-                trends.push(Trend::new(&place.label, metric, each, &changes, margin));
-            }
-        }
-    }
-    let name = |it: &(String, Vec<Named>)| it.0.clone();
-    Trends {
-        folder: folder.to_owned(),
-        occasions: occasions.len(),
-        ends: occasions.first().map(name).zip(occasions.last().map(name)),
-        left_out,
-        margin,
-        trends,
     }
 }
 
-fn joined(words: &[String]) -> String {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let words = words.into_iter().filter(|it| !it.is_empty());
-    words.collect::<Vec<_>>().join(", ")
+impl Place<'_> {
+    /// How each metric went in it.
+    fn trends(&self, options: &Options, changes: &Changes) -> Vec<Trend> {
+        // What is asked of it today: early occasions may have had less.
+        let latest = self.measured.last().map_or(&[][..], |it| &it.1);
+        let metrics = match options.metrics.as_slice() {
+            [] => usual(latest, self.closed),
+            named => named.to_vec(),
+        };
+        let trend = |metric| {
+            let each = self.measured.iter();
+            let each = each.filter_map(|(name, phases)| occasion(name, metric, phases));
+            let each: Vec<Occasion> = each.collect();
+            let margin = options.rules.margin;
+            (!each.is_empty()).then(|| Trend::new(&self.label, metric, each, changes, margin))
+        };
+        metrics.into_iter().filter_map(trend).collect()
+    }
 }
 
 impl Trends {

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use judge::Exit;
-use judge::compare::{FAILURES, LEAST_MARGIN, Metric, Outcome, Row, Rules, unbelievable};
+use judge::compare::{FAILURES, Outcome, Row, unbelievable};
 use plan::unit::Percent;
-use report::compared::{At, Options};
+use report::compared::At;
 use report::{Compared, Named};
 
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::held_against::HeldAgainst;
 use crate::lost;
 use crate::screen::{self, Out};
 use crate::{results, written};
@@ -35,15 +36,8 @@ pub struct Args {
     /// Call one run each better or worse by the samples inside them, though another run may differ by more
     #[arg(long)]
     single_run: bool,
-    /// What to compare, such as p99, rate, service.p50, cpu-per-request [default: times, CPU for each request, the rate of closed loops]
-    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
-    metric: Vec<Metric>,
-    /// Only phases of this name; several as --phase a,b
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    phase: Vec<String>,
-    /// Differences of less are noise
-    #[arg(long, value_name = "PERCENT", default_value_t = Percent::from_fraction(LEAST_MARGIN))]
-    margin: Percent,
+    #[command(flatten)]
+    held: HeldAgainst,
     /// Runs of one and the same thing, measured apart: twice what they vary by is noise too
     #[arg(long, value_name = "FILE|DIR")]
     same: Vec<PathBuf>,
@@ -125,11 +119,7 @@ generator.";
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     let sides = [std::slice::from_ref(&args.base), &args.new, &args.same].concat();
     written::check([("--report", &args.report)], &sides)?;
-    if !(args.margin.fraction() >= 0.0 && args.margin.fraction() < 1.0) {
-        return Err(
-            Failure::usage(format!("--margin {}: want less than 100%", args.margin)).into(),
-        );
-    }
+    let options = args.held.options(args.single_run)?;
     let read = |path: &PathBuf| results::read(std::slice::from_ref(path));
     let base = read(&args.base)?;
     let same = results::read(&args.same)?;
@@ -141,14 +131,6 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
             earlier(folder, &known)?
         }
         None => Vec::new(),
-    };
-    let options = Options {
-        metrics: args.metric.clone(),
-        phases: args.phase.clone(),
-        rules: Rules {
-            margin: args.margin.fraction(),
-            single_run: args.single_run,
-        },
     };
     let left = args.base.display().to_string();
     let compare = |(path, new): (&PathBuf, &Vec<Named>)| {
@@ -220,7 +202,7 @@ impl Args {
         }
         // Success and completeness alone are no comparison, unless they were asked for.
         let wanted =
-            |row: &Row| !FAILURES.contains(&row.metric) || self.metric.contains(&row.metric);
+            |row: &Row| !FAILURES.contains(&row.metric) || self.held.metric.contains(&row.metric);
         if !compared.points.iter().any(|at| at.rows.iter().any(wanted)) {
             return None;
         }

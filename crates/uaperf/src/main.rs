@@ -18,6 +18,7 @@ mod ending;
 mod failure;
 mod fleet;
 mod global;
+mod held_against;
 mod kept;
 mod link;
 mod log;

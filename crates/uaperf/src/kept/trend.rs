@@ -5,11 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use judge::Exit;
-use judge::compare::{LEAST_MARGIN, Metric, Rules};
-use plan::unit::Percent;
-use report::compared::Options;
 
 use crate::failure::Failure;
+use crate::held_against::HeldAgainst;
 use crate::screen::{self, Out};
 use crate::{lost, results, written};
 
@@ -20,15 +18,8 @@ pub struct Trend {
     /// Folder of occasions: a file, or a folder with a file for each repetition, each
     #[arg(value_name = "DIR", default_value = written::FOLDER)]
     folder: PathBuf,
-    /// Of what, such as p99, rate, service.p50, cpu-per-request [default: times, CPU for each request, the rate of closed loops]
-    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
-    metric: Vec<Metric>,
-    /// Only phases of this name; several as --phase a,b
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    phase: Vec<String>,
-    /// Changes of less are noise
-    #[arg(long, value_name = "PERCENT", default_value_t = Percent::from_fraction(LEAST_MARGIN))]
-    margin: Percent,
+    #[command(flatten)]
+    held: HeldAgainst,
     /// Also write a page with charts
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -50,19 +41,8 @@ Examples:
 /// Carries out `uaperf results trend`.
 pub fn run(args: &Trend) -> anyhow::Result<ExitCode> {
     written::check([("--report", &args.report)], &[])?;
-    if !(args.margin.fraction() >= 0.0 && args.margin.fraction() < 1.0) {
-        let what = format!("--margin {}: want less than 100%", args.margin);
-        return Err(Failure::usage(what).into());
-    }
+    let options = args.held.options(false)?;
     let occasions = results::occasions(&args.folder)?;
-    let options = Options {
-        metrics: args.metric.clone(),
-        phases: args.phase.clone(),
-        rules: Rules {
-            margin: args.margin.fraction(),
-            single_run: false,
-        },
-    };
     let trends = report::trends(&args.folder.display().to_string(), &occasions, &options);
     if trends.trends.is_empty() && trends.left_out.is_empty() {
         let what = format!("{}: nothing here has such a figure", args.folder.display());
