@@ -1,7 +1,8 @@
 //! One exchange over HTTP: a request, and the whole of its answer, within bounds.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use pki::{Ask, Question};
@@ -58,15 +59,47 @@ pub fn exchange(
 }
 
 fn connect(address: &Address, until: Instant) -> Result<TcpStream, String> {
-    let host = (address.host.as_str(), address.port);
     let mut failed = "its name has no address".to_owned();
-    for at in host.to_socket_addrs().map_err(text)? {
+    for at in addresses(address, until)? {
         match TcpStream::connect_timeout(&at, left(until)?) {
             Ok(stream) => return Ok(stream),
             Err(error) => failed = text(error),
         }
     }
     Err(failed)
+}
+
+/// The addresses of a host. A name is looked up by the system.
+fn addresses(address: &Address, until: Instant) -> Result<Vec<SocketAddr>, String> {
+    let (host, port) = (address.host.clone(), address.port);
+    if let Ok(ip) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(ip, port)]);
+    }
+    in_time(until, move || {
+        Ok((host, port).to_socket_addrs().map_err(text)?.collect())
+    })
+    .map_err(|why| match why == LATE {
+        true => format!("its name was not looked up in time ({})", address.host),
+        false => why,
+    })
+}
+
+/// What the system's resolver says cannot be waited for with a deadline, and it cannot be told to give up: it does so in a thread
+/// of its own, and nobody listens any more.
+fn in_time<T: Send + 'static>(
+    until: Instant,
+    ask: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (tell, told) = channel();
+    let thread = std::thread::Builder::new().name("lookup".into());
+    thread
+        .spawn(move || {
+            // Nobody may listen any more.
+            let _ = tell.send(ask());
+        })
+        .map_err(|error| error.to_string())?;
+    let answer = told.recv_timeout(left(until)?);
+    answer.map_err(|_| LATE.to_owned())?
 }
 
 fn left(until: Instant) -> Result<Duration, String> {
@@ -147,4 +180,27 @@ fn length(head: &[u8], most: usize) -> Result<Option<usize>, String> {
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_name_that_nobody_answers_for_is_given_up_in_time() {
+        let began = Instant::now();
+        let slow = || {
+            std::thread::sleep(Duration::from_secs(30));
+            Ok(())
+        };
+        let late = in_time(began + Duration::from_millis(100), slow);
+        assert_eq!(late, Err(LATE.to_owned()));
+        assert!(began.elapsed() < Duration::from_secs(20));
+        let soon = Instant::now() + Duration::from_secs(60);
+        assert_eq!(in_time(soon, || Ok(7)), Ok(7));
+        let here: Address = "http://localhost:9/".parse().unwrap();
+        assert!(!addresses(&here, soon).unwrap().is_empty());
+    }
 }

@@ -1,6 +1,7 @@
 //! Exporters that are known: which of their metrics is which figure.
 
 use super::Page;
+use super::links::{self, CONTAINER_LINKS, NODE_LINKS, Names, WINDOWS_LINKS};
 use super::text::Row;
 use crate::figure::{Figure, NotAvailable};
 use crate::link::Link;
@@ -107,38 +108,7 @@ impl Asked<'_> {
 
     /// Network interfaces, by the label that names them.
     fn links(&self, names: &Names) -> Figure<Vec<Link>> {
-        let mut all: Vec<Link> = Vec::new();
-        for row in self.rows(names.received_bytes) {
-            let Some(name) = row.label(names.label) else {
-                continue;
-            };
-            let of = |metric: &str| self.counted(metric, names.label, name);
-            let errors = of(names.received_errors);
-            let errors = errors.and_then(|n| Ok(n.saturating_add(of(names.sent_errors)?)));
-            all.push(Link {
-                name: name.to_owned(),
-                speed_bits_per_s: of(names.bytes_per_s).and_then(|it| match it {
-                    0 => Err(NotAvailable::because("the interface has no speed")),
-                    bytes => Ok(bytes.saturating_mul(8)),
-                }),
-                duplex: Err(NotAvailable::because("exporters do not give it")),
-                mtu_bytes: Err(NotAvailable::because("exporters do not give it")),
-                received_bytes: of(names.received_bytes),
-                sent_bytes: of(names.sent_bytes),
-                received_packets: of(names.received_packets),
-                sent_packets: of(names.sent_packets),
-                received_dropped: of(names.received_dropped),
-                sent_dropped: of(names.sent_dropped),
-                errors,
-            });
-        }
-        match all.is_empty() {
-            true => Err(NotAvailable::because(format!(
-                "{} names no network interface",
-                self.by
-            ))),
-            false => Ok(all),
-        }
+        links::links(names, self.by, &|metric| self.rows(metric).collect())
     }
 
     fn unknown(&self) -> Totals {
@@ -153,60 +123,6 @@ fn nanos(seconds: f64) -> u64 {
     // A cast of what is negative or no number gives 0, and of too much the most.
     (seconds * 1e9).round() as u64
 }
-
-/// What an exporter calls the counters of an interface.
-struct Names {
-    label: &'static str,
-    bytes_per_s: &'static str,
-    received_bytes: &'static str,
-    sent_bytes: &'static str,
-    received_packets: &'static str,
-    sent_packets: &'static str,
-    received_dropped: &'static str,
-    sent_dropped: &'static str,
-    received_errors: &'static str,
-    sent_errors: &'static str,
-}
-
-const NODE_LINKS: Names = Names {
-    label: "device",
-    bytes_per_s: "node_network_speed_bytes",
-    received_bytes: "node_network_receive_bytes_total",
-    sent_bytes: "node_network_transmit_bytes_total",
-    received_packets: "node_network_receive_packets_total",
-    sent_packets: "node_network_transmit_packets_total",
-    received_dropped: "node_network_receive_drop_total",
-    sent_dropped: "node_network_transmit_drop_total",
-    received_errors: "node_network_receive_errs_total",
-    sent_errors: "node_network_transmit_errs_total",
-};
-
-const WINDOWS_LINKS: Names = Names {
-    label: "nic",
-    bytes_per_s: "windows_net_current_bandwidth_bytes",
-    received_bytes: "windows_net_bytes_received_total",
-    sent_bytes: "windows_net_bytes_sent_total",
-    received_packets: "windows_net_packets_received_total",
-    sent_packets: "windows_net_packets_sent_total",
-    received_dropped: "windows_net_packets_received_discarded_total",
-    sent_dropped: "windows_net_packets_outbound_discarded_total",
-    received_errors: "windows_net_packets_received_errors_total",
-    sent_errors: "windows_net_packets_outbound_errors_total",
-};
-
-const CONTAINER_LINKS: Names = Names {
-    label: "interface",
-    // Containers have virtual interfaces.
-    bytes_per_s: "container_network_speed_bytes",
-    received_bytes: "container_network_receive_bytes_total",
-    sent_bytes: "container_network_transmit_bytes_total",
-    received_packets: "container_network_receive_packets_total",
-    sent_packets: "container_network_transmit_packets_total",
-    received_dropped: "container_network_receive_packets_dropped_total",
-    sent_dropped: "container_network_transmit_packets_dropped_total",
-    received_errors: "container_network_receive_errors_total",
-    sent_errors: "container_network_transmit_errors_total",
-};
 
 fn node(page: &Page<'_>) -> Option<Found> {
     const CPU: &str = "node_cpu_seconds_total";

@@ -1,6 +1,7 @@
 //! What exporters for Prometheus tell of a machine and its processes.
 
 mod exporter;
+mod links;
 mod text;
 
 use std::collections::HashMap;
