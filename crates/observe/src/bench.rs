@@ -216,7 +216,7 @@ fn isolated(tree: &Tree) -> Finding {
             "" => (
                 "no core is kept free of other programs".to_owned(),
                 Some(
-                    "sudo grubby --update-kernel=ALL --args='isolcpus=1 nohz_full=1', then --pin 1"
+                    "sudo grubby --update-kernel=ALL --args='isolcpus=1 nohz_full=1', then --isolated server"
                         .to_owned(),
                 ),
             ),

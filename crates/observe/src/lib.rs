@@ -75,7 +75,7 @@ pub use listener::listener;
 pub use meter::{Columns, Meter, Power, Taken};
 pub use pressure::{Pressure, Resource, Stalled, pressure};
 pub use process::{Process, Sample, Spent};
-pub use processors::{processors, processors_of};
+pub use processors::{isolated, processors, processors_of};
 pub use prometheus::{Page, Told};
 pub use pulse::{Beat, Pulse};
 pub use socket::{Socket, State, Tcp, sockets};

@@ -1,7 +1,10 @@
 //! Processors by their numbers, as the kernel lists them.
 
+use std::collections::BTreeSet;
+
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
+use crate::tree::Tree;
 
 const STATUS: &str = "/proc/self/status";
 
@@ -10,9 +13,28 @@ pub fn processors() -> Figure<Vec<usize>> {
     allowed(&files::text(STATUS)?)
 }
 
-/// The processors that another process may use.
+/// The processors that the threads of another process may use, all of them together.
 pub fn processors_of(id: u32) -> Figure<Vec<usize>> {
-    allowed(&files::text(&format!("/proc/{id}/status"))?)
+    let mut all: BTreeSet<usize> = allowed(&files::text(&format!("/proc/{id}/status"))?)?
+        .into_iter()
+        .collect();
+    let folder = format!("/proc/{id}/task");
+    for thread in files::names(&folder)? {
+        // One may have ended meanwhile.
+        let status = files::text(&format!("{folder}/{thread}/status"));
+        all.extend(status.and_then(|it| allowed(&it)).into_iter().flatten());
+    }
+    Ok(all.into_iter().collect())
+}
+
+/// The processors that the kernel keeps free of what was not put there; none where none were isolated at boot.
+pub fn isolated(tree: &Tree) -> Figure<Vec<usize>> {
+    // The file is empty when no core is isolated, and that is an answer.
+    let list = tree.text("/sys/devices/system/cpu/isolated")?;
+    match list.trim() {
+        "" => Ok(Vec::new()),
+        list => listed(list),
+    }
 }
 
 fn allowed(status: &str) -> Figure<Vec<usize>> {

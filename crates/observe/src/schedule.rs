@@ -17,8 +17,28 @@ pub struct Scheduling {
     pub nice: i64,
     /// Whether some of its threads are scheduled in another way.
     pub mixed: bool,
-    /// The processors that its first thread may use.
+    /// The processors that its threads may use, all of them together.
     pub processors: Vec<usize>,
+}
+
+/// Where the threads of a process are to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Placing {
+    /// On these processors; anywhere where there are none.
+    pub processors: Vec<usize>,
+    /// Each thread on one of them, in turn, the busiest first: the kernel does not share work out over isolated cores.
+    pub one_each: bool,
+}
+
+impl Placing {
+    /// The processors of the thread that is the so-manieth.
+    pub fn of_thread(&self, number: usize) -> &[usize] {
+        let place = number % self.processors.len().max(1);
+        match self.one_each {
+            true => self.processors.get(place..=place).unwrap_or_default(),
+            false => &self.processors,
+        }
+    }
 }
 
 /// The policies by their numbers in sched.h.
@@ -79,7 +99,7 @@ mod imp {
     use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
     use nix::unistd::Pid;
 
-    use super::{NICE_CURE, RT_CURE, of_thread};
+    use super::{NICE_CURE, Placing, RT_CURE, of_thread};
     use crate::figure::{Figure, NotAvailable};
     use crate::tasks::tasks;
     use crate::tree::Tree;
@@ -147,17 +167,20 @@ mod imp {
         policies: Vec<(u32, u64, u64)>,
     }
 
-    /// Keeps all threads of a process on these processors, where there are any, and gives them a real-time priority
-    /// under SCHED_FIFO, where one is wanted. Threads that it starts meanwhile have both, too.
-    pub fn hold(id: u32, processors: &[usize], priority: Option<u8>) -> Figure<Held> {
+    /// Keeps all threads of a process where they are to run, and gives them a real-time priority under SCHED_FIFO, where
+    /// one is wanted. Threads that it starts meanwhile have both of the thread that starts them.
+    pub fn hold(id: u32, placing: &Placing, priority: Option<u8>) -> Figure<Held> {
         let mut held = Held {
             id,
             affinities: Vec::new(),
             policies: Vec::new(),
         };
         let tree = Tree::here();
-        for task in tasks(&tree, id)? {
+        let mut all = tasks(&tree, id)?;
+        all.sort_by_key(|it| std::cmp::Reverse(it.cpu_ns.clone().ok()));
+        for (number, task) in all.into_iter().enumerate() {
             let thread = pid(task.id);
+            let processors = placing.of_thread(number);
             if !processors.is_empty() {
                 let refused = |error: nix::Error| {
                     NotAvailable::because(match error {
@@ -234,6 +257,7 @@ mod imp {
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
+    use super::Placing;
     use crate::figure::{Figure, NotAvailable};
 
     /// A process that is scheduled in another way until this is dropped.
@@ -256,7 +280,25 @@ mod imp {
     }
 
     /// Keeps a process on processors, and gives it a real-time priority.
-    pub fn hold(_id: u32, _processors: &[usize], _priority: Option<u8>) -> Figure<Held> {
+    pub fn hold(_id: u32, _placing: &Placing, _priority: Option<u8>) -> Figure<Held> {
         Err(NotAvailable::here())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_take_turns_over_isolated_cores_and_share_others() {
+        let mut placing = Placing {
+            processors: vec![2, 3, 5],
+            one_each: true,
+        };
+        let cores: Vec<_> = (0..5).map(|it| placing.of_thread(it).to_vec()).collect();
+        assert_eq!(cores, [[2], [3], [5], [2], [3]]);
+        placing.one_each = false;
+        assert_eq!(placing.of_thread(4), [2, 3, 5]);
+        assert!(Placing::default().of_thread(4).is_empty());
     }
 }

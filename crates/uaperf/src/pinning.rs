@@ -1,5 +1,7 @@
 //! Processors that threads are to stay on (`--pin`).
 
+use observe::Tree;
+
 use crate::failure::Failure;
 
 /// Refuses processors that this process cannot be pinned to, before anything begins.
@@ -10,7 +12,12 @@ pub fn check(pins: &[usize]) -> Result<(), Failure> {
     let allowed = observe::processors().map_err(|why| {
         Failure::usage(format!("--pin: cannot pin threads here: {}", why.reason()))
     })?;
-    match pins.iter().find(|pin| !allowed.contains(pin)) {
+    // Those that are isolated are no process's from the beginning, and everybody's who asks for them.
+    let isolated = observe::isolated(&Tree::here()).unwrap_or_default();
+    match pins
+        .iter()
+        .find(|pin| !allowed.contains(pin) && !isolated.contains(pin))
+    {
         None => Ok(()),
         Some(pin) => {
             let allowed: Vec<String> = allowed.iter().map(usize::to_string).collect();

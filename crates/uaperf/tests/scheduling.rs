@@ -139,3 +139,73 @@ fn processors_that_are_not_there_are_refused() {
     assert_eq!(said.code, 1, "{}", said.err);
     assert!(said.err.contains("--pin-server: "), "{}", said.err);
 }
+
+/// A run on a machine whose kernel says that these cores are isolated: the file is laid over that of the kernel.
+fn with_isolated(folder: &std::path::Path, list: &str, words: &[&str]) -> Said {
+    std::fs::write(folder.join("isolated"), list).unwrap();
+    let mut run = std::process::Command::new("unshare");
+    run.args(["--mount", "sh", "-c"])
+        .arg("mount --bind isolated /sys/devices/system/cpu/isolated && exec \"$0\" \"$@\"")
+        .arg(env!("CARGO_BIN_EXE_uaperf"))
+        .args(words)
+        .env("UAPERF_PKI", folder.join("pki"))
+        .current_dir(folder);
+    Said::by(&mut run)
+}
+
+#[test]
+fn a_server_has_the_isolated_cores_for_the_run_and_where_there_are_none_the_boot_option_is_said() {
+    if !may() {
+        without::skipped(
+            "isolated cores",
+            "no file can be laid over one of the kernel here",
+            "sudo cargo test",
+        );
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let served = Server::start(&folder.path().join("served"), &["--security", "none"]);
+    let before = scheduling(served.child.id()).unwrap();
+    let read = ["read", &served.url, "--rate", "50/s", "--duration", "1s"];
+    let run = |list: &str, words: &[&str]| {
+        let words = [&read[..], &["--quiet", "--out", "run.json"], words].concat();
+        with_isolated(folder.path(), list, &words)
+    };
+    let said = run("0\n", &["--isolated", "server"]);
+    assert!(matches!(said.code, 0 | 4), "{}", said.err);
+    let result = json(&folder.path().join("run.json"));
+    assert_eq!(result["request"]["isolated"], "server");
+    assert_eq!(result["machine"]["isolated"], "0");
+    let notes = result["notes"].to_string();
+    assert!(
+        notes.contains("isolated cores 0 were for the server"),
+        "{notes}"
+    );
+    assert!(notes.contains("the server ran on processors 0 "), "{notes}");
+    assert_eq!(scheduling(served.child.id()).unwrap(), before);
+    for (list, words, code, why) in [
+        ("\n", &["--isolated", "server"][..], 1, "isolcpus="),
+        (
+            "0\n",
+            &["--isolated", "both"],
+            1,
+            "one core only is isolated",
+        ),
+        (
+            "0\n",
+            &["--isolated", "client", "--pin", "0"],
+            2,
+            "says where those threads run",
+        ),
+        (
+            "0\n",
+            &["--isolated", "server", "--fleet", "local:2"],
+            2,
+            "--isolated: agents",
+        ),
+    ] {
+        let said = run(list, words);
+        assert_eq!(said.code, code, "{}", said.err);
+        assert!(said.err.contains(why), "{}", said.err);
+    }
+}

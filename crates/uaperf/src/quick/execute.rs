@@ -78,7 +78,7 @@ pub fn measure(
     let options = Options {
         samples: samples.clone(),
         threads: common.load.threads(),
-        pin: common.load.pin().to_vec(),
+        pin: scheduling.pins()?,
         at_start: scheduling.at_start(),
         limits,
         // A server that is still busy with what was given up would have to be awaited for them.

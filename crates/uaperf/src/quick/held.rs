@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use observe::schedule::{self, Held};
+use observe::schedule::{self, Held, Placing};
 
 static HELD: Mutex<Option<Held>> = Mutex::new(None);
 
@@ -10,11 +10,11 @@ static HELD: Mutex<Option<Held>> = Mutex::new(None);
 pub struct Holding(());
 
 impl Holding {
-    /// The threads of this process on these processors and with this priority.
-    pub fn of(id: u32, processors: &[usize], priority: Option<u8>) -> observe::Figure<Self> {
+    /// The threads of this process placed so and with this priority.
+    pub fn of(id: u32, placing: &Placing, priority: Option<u8>) -> observe::Figure<Self> {
         // Whoever ends this process meanwhile waits until it is known what the server had.
         let mut place = held();
-        *place = Some(schedule::hold(id, processors, priority)?);
+        *place = Some(schedule::hold(id, placing, priority)?);
         Ok(Self(()))
     }
 }

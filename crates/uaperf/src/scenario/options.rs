@@ -42,6 +42,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("threads", "2", ""),
     ("pin", "[0, 1]", ""),
     ("pin_server", "[0, 1]", ""),
+    ("isolated", "'server'", ""),
     ("nice", "5", ""),
     ("rt", "50", ""),
     ("rt_server", "98", ""),
