@@ -116,11 +116,11 @@ pub fn idle(before: &Figure<Taken>, after: &Figure<Taken>) -> Figure<Within> {
 }
 
 /// What was taken beyond idling. Idling may have changed meanwhile, and the ends of the time may be off by what lies
-/// between two readings.
-pub fn above_idle(taken: &Taken, idle: &Within) -> Within {
+/// between two readings, and by what is not known of the meter's clock.
+pub fn above_idle(taken: &Taken, idle: &Within, clock_error_s: f64) -> Within {
     let seconds = taken.joules / taken.watts;
     let seconds = if seconds.is_finite() { seconds } else { 0.0 };
-    let edges = taken.widest_gap_s * (taken.watts - idle.value).abs();
+    let edges = (taken.widest_gap_s + clock_error_s) * (taken.watts - idle.value).abs();
     Within {
         value: taken.joules - idle.value * seconds,
         error: (idle.error * seconds).hypot(edges),
@@ -212,7 +212,7 @@ mod tests {
         };
         let idle = idle(&Ok(taken(7.5, 5.0, 0.1)), &Ok(taken(8.5, 5.0, 0.1))).unwrap();
         assert_eq!((idle.value, idle.error), (8.0, 0.5));
-        let above = above_idle(&taken(12.0, 10.0, 1.0), &idle);
+        let above = above_idle(&taken(12.0, 10.0, 0.75), &idle, 0.25);
         assert!((above.value - 40.0).abs() < 1e-9, "{above:?}");
         // 0.5 W for 10 s, and one second of 4 W.
         assert!((above.error - 5.0_f64.hypot(4.0)).abs() < 1e-9, "{above:?}");

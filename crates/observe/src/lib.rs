@@ -72,7 +72,7 @@ pub use frequency::{CoreClock, Zone, core_clocks, turbo, zones};
 pub use host::{Core, Host, Interface, Load, Memory, Times};
 pub use link::{Carried, Link, links};
 pub use listener::listener;
-pub use meter::{Columns, Meter, Power, Taken};
+pub use meter::{Aligned, Columns, Meter, Power, Step, Taken};
 pub use pressure::{Pressure, Resource, Stalled, pressure};
 pub use process::{Process, Sample, Spent};
 pub use processors::{isolated, processors, processors_of};

@@ -260,6 +260,10 @@ fn full() -> Run {
     });
     phase.verdict = Verdict {
         kind: Kind::ServerSaturated,
+        aligned_by_s: Some(Mean {
+            mean: 1_716_896_125.5,
+            error: 0.05,
+        }),
         evidence: vec!["one".to_owned()],
         about: vec![About::Behind],
         advice: vec!["two".to_owned()],

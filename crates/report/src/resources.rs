@@ -160,6 +160,12 @@ pub(crate) fn energy(it: &Energy) -> String {
     text
 }
 
+    if let Some(by) = &it.aligned_by_s {
+        text.push_str(&format!(
+            "; its clock by a step of load: {:.3} ± {:.3} s to be added",
+            by.mean, by.error
+        ));
+    }
 /// Joules of something small.
 fn small(joules: f64) -> String {
     match joules.abs() {

@@ -155,6 +155,43 @@ fn a_meter_file_gives_energy_for_an_operation_above_idle() {
 }
 
 #[test]
+fn the_clock_of_a_meter_is_found_out_by_a_step_of_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = Server::start(&folder.path().join("served"), &["--security", "none"]);
+    let file = std::fs::File::create(folder.path().join("power.csv")).unwrap();
+    let meter = Meter::start(file, served.child.id());
+    let mut words = words(&served.url, "power.csv", "2s");
+    for word in &mut words {
+        if *word == "--meter-offset" {
+            *word = "--meter-align";
+        }
+    }
+    let said = Said::by(&mut command(folder.path(), &words));
+    assert!(is_measured(said.code), "{}\n{}", said.out, said.err);
+    let run = json(&folder.path().join("run.json"));
+    let by = &run["phases"][0]["energy"][0]["aligned_by_s"];
+    let (found, error) = (by["mean"].as_f64().unwrap(), by["error"].as_f64().unwrap());
+    // The meter tells the mean since its last reading.
+    assert!(
+        (found - meter.zero).abs() <= error + 0.1,
+        "{by}, but {}",
+        meter.zero
+    );
+    assert!(error < 0.5, "{by}");
+    is_right(folder.path());
+    assert!(
+        said.out.contains("its clock by a step of load"),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.err.contains("a step of load for the meter's clock"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn a_meter_may_speak_on_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     let served = Server::start(&folder.path().join("served"), &["--security", "none"]);
@@ -221,6 +258,17 @@ fn what_makes_no_sense_is_refused_before_anything_is_sent() {
         (
             &["--meter", "x.csv", "--meter-columns", "time=t"][..],
             "want watts=",
+        ),
+        (
+            &[
+                "--meter",
+                "x.csv",
+                "--meter-align",
+                "3s",
+                "--meter-offset",
+                "1",
+            ],
+            "--meter-offset",
         ),
     ] {
         let said = Said::by(program().args(read).args(words));

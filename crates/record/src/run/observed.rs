@@ -142,6 +142,9 @@ pub struct Energy {
     pub per_value_joules: Figure<Mean>,
     /// The longest time between two readings: nothing shorter is seen.
     pub widest_gap_ns: Figure<u64>,
+    /// Seconds that were added to a meter's time to have seconds since 1970, where a step of load told them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aligned_by_s: Option<Mean>,
 }
 
 /// What observing cost the machine.

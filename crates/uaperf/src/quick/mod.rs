@@ -28,6 +28,7 @@ mod scheduling;
 mod sequence;
 mod servers;
 pub mod stage;
+mod step;
 mod subscribe;
 mod subscription_results;
 pub mod usage;

@@ -84,6 +84,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("meter_columns", "'time=1,watts=2'", "meter = 'power.csv'"),
     ("meter_offset", "-2.5", "meter = 'power.csv'"),
     ("energy", "true", ""),
+    ("meter_align", "'3s'", "meter = 'power.csv'"),
     ("idle", "'2s'", ""),
     ("nodes", "['i=7', 'i=8']", ""),
     ("batch", "5", ""),

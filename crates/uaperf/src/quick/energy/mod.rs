@@ -1,5 +1,7 @@
 //! Energy of a run: what a power meter wrote down and what the machine's own domains counted, beyond idling.
 
+mod map;
+
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,11 +12,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use load::engine::Control;
 use observe::{
-    Account, Columns, Meter, NotAvailable, Power, Taken, Tree, Within, above_idle, domains, idle,
+    Account, Aligned, Meter, NotAvailable, Step, Taken, Tree, Within, above_idle, domains, idle,
 };
 use plan::unit::duration;
 use record::run::{Energy, Figure, Mean, Phase};
 
+use self::map::Map;
 use crate::failure::Failure;
 use crate::screen::tell;
 
@@ -39,6 +42,16 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     meter_offset: f64,
+    /// Find out these seconds by a step of load: before the run, Reads as fast as the server answers for so long, between
+    /// two times without load
+    #[arg(
+        long,
+        value_name = "DURATION",
+        requires = "meter",
+        conflicts_with = "meter_offset",
+        value_parser = step_length
+    )]
+    meter_align: Option<Duration>,
     /// Energy of this machine by its own domains, too (RAPL)
     #[arg(long)]
     energy: bool,
@@ -49,61 +62,18 @@ pub struct Args {
 
 /// Where nothing was said.
 const IDLE: Duration = Duration::from_secs(5);
+/// Around a step of load nothing is done for so long at least.
+const LEAST_IDLE: Duration = Duration::from_millis(500);
 /// Domains are read so often.
 const EVERY: Duration = Duration::from_millis(100);
 /// A meter's program may write later than it measures: so long is waited for the end of what is wanted.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Which column is what.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Map(Columns);
-
-impl Default for Map {
-    fn default() -> Self {
-        Self(Columns {
-            time: "time".into(),
-            power: Power::Watts("watts".into()),
-            separator: ',',
-            decimal: '.',
-        })
-    }
-}
-
-impl FromStr for Map {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Self(mut columns) = Self::default();
-        let (mut watts, mut volts, mut amperes) = (None, None, None);
-        for part in text.split(',') {
-            let (key, value) = part.split_once('=').unwrap_or((part, ""));
-            let value = value.trim().to_owned();
-            match (key.trim(), value.as_str()) {
-                ("time" | "watts" | "volts" | "amperes", "") => {
-                    return Err(format!("{part:?}: want the name or the number of a column"));
-                }
-                ("time", _) => columns.time = value,
-                ("watts", _) => watts = Some(value),
-                ("volts", _) => volts = Some(value),
-                ("amperes", _) => amperes = Some(value),
-                ("separator", "comma") => columns.separator = ',',
-                ("separator", "semicolon") => columns.separator = ';',
-                ("separator", "tab") => columns.separator = '\t',
-                ("decimal", "point") => columns.decimal = '.',
-                ("decimal", "comma") => columns.decimal = ',',
-                _ => {
-                    return Err(format!(
-                        "{part:?} (want time, watts, volts, amperes, separator=comma|semicolon|tab or decimal=point|comma)"
-                    ));
-                }
-            }
-        }
-        columns.power = match (watts, volts, amperes) {
-            (Some(watts), None, None) => Power::Watts(watts),
-            (None, Some(volts), Some(amperes)) => Power::VoltsTimesAmperes(volts, amperes),
-            _ => return Err("want watts=…, or volts=… and amperes=…".to_owned()),
-        };
-        Ok(Self(columns))
+fn step_length(text: &str) -> Result<Duration, String> {
+    let long = duration::parse(text).map_err(|error| error.to_string())?;
+    match (Duration::from_millis(500)..=Duration::from_secs(600)).contains(&long) {
+        true => Ok(long),
+        false => Err("want 500ms to 10m".to_owned()),
     }
 }
 
@@ -134,6 +104,8 @@ pub struct Counting<'a> {
     clock: Clock,
     /// Without load.
     before: (f64, f64),
+    /// What was made for the meter's clock.
+    step: Option<Step>,
     sampler: Option<Result<Sampler, NotAvailable>>,
 }
 
@@ -171,13 +143,27 @@ impl Sampler {
 pub struct Counted {
     before: (f64, f64),
     after: (f64, f64),
-    meter: Option<(String, Result<Meter, NotAvailable>)>,
+    meter: Option<(String, Result<Placed, NotAvailable>)>,
     account: Option<Result<Account, NotAvailable>>,
 }
 
+/// A meter on our clock, and how its own was found out.
+struct Placed {
+    meter: Meter,
+    aligned: Option<Aligned>,
+}
+
+/// Makes load for so long: from when to when.
+pub type MakeStep<'a> = &'a dyn Fn(Duration) -> anyhow::Result<(f64, f64)>;
+
 impl Args {
     /// Begins, with the time without load, if energy was asked for.
-    pub fn begin(&self, control: &Control, quiet: bool) -> anyhow::Result<Option<Counting<'_>>> {
+    pub fn begin(
+        &self,
+        control: &Control,
+        quiet: bool,
+        make_step: MakeStep<'_>,
+    ) -> anyhow::Result<Option<Counting<'_>>> {
         if self.meter.is_none() && !self.energy {
             return match self.idle {
                 Some(_) => {
@@ -196,25 +182,65 @@ impl Args {
             }
             None => {}
         }
+        let idle = self.idle.unwrap_or(IDLE);
+        if self.meter_align.is_some() && idle < LEAST_IDLE {
+            let told = "--meter-align: the step of load has to have time without load around it";
+            return Err(Failure::usage(told).hint("--idle 5s").into());
+        }
         let clock = Clock::new();
         let sampler = self.energy.then(|| Sampler::start(clock));
-        let idle = self.idle.unwrap_or(IDLE);
+        let step = match self.meter_align {
+            None => None,
+            Some(long) => Some(self.step(long, clock, control, quiet, make_step)?),
+        };
         if !quiet && !idle.is_zero() {
             tell!(
                 "nothing is done for {} before and after the load, to know what that takes",
                 duration::show(idle)
             );
         }
+        let before = pause(clock, idle, control);
+        let step = step.map(|(idle_from_s, (from_s, to_s))| Step {
+            idle_from_s,
+            from_s,
+            to_s,
+            idle_to_s: before.1,
+        });
         Ok(Some(Counting {
             args: self,
             clock,
-            before: pause(clock, idle, control),
+            before,
+            step,
             sampler,
         }))
     }
 
+    /// A step of load, and when the time without load before it began.
+    fn step(
+        &self,
+        long: Duration,
+        clock: Clock,
+        control: &Control,
+        quiet: bool,
+        make_step: MakeStep<'_>,
+    ) -> anyhow::Result<(f64, (f64, f64))> {
+        if !quiet {
+            tell!(
+                "a step of load for the meter's clock: Reads as fast as they are answered, for {}",
+                duration::show(long)
+            );
+        }
+        let (from, _) = pause(clock, self.idle.unwrap_or(IDLE), control);
+        Ok((from, make_step(long)?))
+    }
+
     /// The meter, with its name.
-    fn read(&self, until_s: f64) -> Option<(String, Result<Meter, NotAvailable>)> {
+    fn read(
+        &self,
+        until_s: f64,
+        step: Option<&Step>,
+        control: &Control,
+    ) -> Option<(String, Result<Placed, NotAvailable>)> {
         let file = self.meter.as_deref()?;
         let Map(columns) = self.meter_columns.clone().unwrap_or_default();
         let name = match is_input(file) {
@@ -240,15 +266,26 @@ impl Args {
                     self.meter_offset,
                 )
             });
+            let meter = meter.and_then(|meter| placed(meter, step));
             let enough = meter
                 .as_ref()
-                .is_ok_and(|it| it.between(until_s - 1e-3, until_s).is_ok());
-            if enough || Instant::now() >= until {
+                .is_ok_and(|it| it.meter.between(until_s - 1e-3, until_s).is_ok());
+            // Whoever wants it all to end is not kept waiting.
+            if enough || control.is_over() || Instant::now() >= until {
                 return Some((name, meter));
             }
             std::thread::sleep(Duration::from_millis(100));
         }
     }
+}
+
+/// On our clock, as a step of load tells it.
+fn placed(meter: Meter, step: Option<&Step>) -> Result<Placed, NotAvailable> {
+    let aligned = step.map(|step| meter.align(step)).transpose()?;
+    Ok(Placed {
+        meter: meter.moved(aligned.map_or(0.0, |it| it.offset_s)),
+        aligned,
+    })
 }
 
 fn is_input(file: &Path) -> bool {
@@ -304,7 +341,7 @@ impl Counting<'_> {
         Counted {
             before: self.before,
             after,
-            meter: self.args.read(after.1),
+            meter: self.args.read(after.1, self.step.as_ref(), control),
             account,
         }
     }
@@ -316,26 +353,31 @@ impl Counted {
         let at = |ns: u64| phase.started.unix_ns() as f64 / 1e9 + ns as f64 / 1e9;
         let window = (at(phase.from_ns), at(phase.to_ns));
         let mut all = Vec::new();
-        let mut add = |by: &str, between: &dyn Fn((f64, f64)) -> Result<Taken, NotAvailable>| {
-            let done = (phase.total.completed, phase.total.values);
-            let idle = idle(
-                &between(self.quiet(self.before)),
-                &between(self.quiet(self.after)),
-            );
-            all.push(energy(by, between(window), idle, done));
-        };
+        let mut add =
+            |by: &str,
+             aligned: Option<Aligned>,
+             between: &dyn Fn((f64, f64)) -> Result<Taken, NotAvailable>| {
+                let done = (phase.total.completed, phase.total.values);
+                let idle = idle(
+                    &between(self.quiet(self.before)),
+                    &between(self.quiet(self.after)),
+                );
+                all.push(energy(by, between(window), idle, aligned, done));
+            };
         if let Some((name, meter)) = &self.meter {
-            add(name, &|(from, to)| {
-                meter.as_ref().map_err(Clone::clone)?.between(from, to)
+            let aligned = meter.as_ref().ok().and_then(|it| it.aligned);
+            add(name, aligned, &|(from, to)| {
+                let placed = meter.as_ref().map_err(Clone::clone)?;
+                placed.meter.between(from, to)
             });
         }
         match &self.account {
             Some(Ok(account)) => {
                 for name in account.names() {
-                    add(&name, &|(from, to)| account.between(&name, from, to));
+                    add(&name, None, &|(from, to)| account.between(&name, from, to));
                 }
             }
-            Some(Err(why)) => add("RAPL", &|_| Err(why.clone())),
+            Some(Err(why)) => add("RAPL", None, &|_| Err(why.clone())),
             None => {}
         }
         all
@@ -359,11 +401,17 @@ fn energy(
     by: &str,
     taken: Result<Taken, NotAvailable>,
     idle: Result<Within, NotAvailable>,
+    aligned: Option<Aligned>,
     (operations, values): (u64, u64),
 ) -> Energy {
-    let above = taken
-        .clone()
-        .and_then(|taken| Ok(above_idle(&taken, idle.as_ref().map_err(Clone::clone)?)));
+    let above = taken.clone().and_then(|taken| {
+        let error = aligned.map_or(0.0, |it| it.error_s);
+        Ok(above_idle(
+            &taken,
+            idle.as_ref().map_err(Clone::clone)?,
+            error,
+        ))
+    });
     let each = |count: u64, what: &str| match (&above, count) {
         (Err(why), _) => Figure::missing(why.reason()),
         (Ok(_), 0) => Figure::missing(format!("no {what} ended in the window")),
@@ -381,39 +429,10 @@ fn energy(
         above_idle_joules: Figure::from(above.as_ref().map(mean)),
         per_operation_joules: each(operations, "operation"),
         per_value_joules: each(values, "value"),
+        aligned_by_s: aligned.map(|it| Mean {
+            mean: it.offset_s,
+            error: it.error_s,
+        }),
         widest_gap_ns: Figure::from(taken.as_ref().map(|it| (it.widest_gap_s * 1e9) as u64)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    #[test]
-    fn a_map_names_the_columns_and_says_what_it_wants() {
-        let map: Map = "time=1,volts=2,amperes=3,separator=semicolon,decimal=comma"
-            .parse()
-            .unwrap();
-        assert_eq!(map.0.separator, ';');
-        assert_eq!(map.0.decimal, ',');
-        assert_eq!(
-            map.0.power,
-            Power::VoltsTimesAmperes("2".into(), "3".into())
-        );
-        for wrong in [
-            "time=t",
-            "watts=",
-            "volts=2",
-            "power=3",
-            "watts=1,volts=2",
-            "watts=1,separator=x",
-        ] {
-            assert!(
-                wrong.parse::<Map>().unwrap_err().contains("want"),
-                "{wrong}"
-            );
-        }
     }
 }

@@ -1,5 +1,9 @@
 //! What a power meter wrote down: a CSV file of its own form, on its own clock.
 
+mod align;
+
+pub use align::{Aligned, Step};
+
 use crate::figure::{Figure, NotAvailable};
 
 /// Which columns of the file are read: by name, or by number from 1 where there is no line of names.
