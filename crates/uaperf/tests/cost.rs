@@ -129,3 +129,48 @@ fn another_stack_has_a_cost_of_each_read() {
         "{read}"
     );
 }
+
+#[test]
+fn one_command_measures_the_plant_and_another_stack_each_on_a_server_of_its_own() {
+    let stack = ["open62541", "asyncua", "node-opcua", "gopcua"];
+    let stack = stack.into_iter().find_map(require).map(|it| it.name);
+    let names = std::iter::once("plant").chain(stack).collect::<Vec<_>>();
+    let folder = tempfile::tempdir().unwrap();
+    let listed = names.join(",");
+    let cost = [
+        "cost",
+        "--peers",
+        &listed,
+        "--step",
+        "500ms",
+        "--only",
+        "subscription,read",
+    ];
+    let output = uaperf(
+        folder.path(),
+        &[&cost[..], &["--quiet", "--out", "all"]].concat(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let screen = text(&output.stdout);
+    assert!(
+        screen.contains("| server | idle subscription | Read |"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("| server | idle subscription |\n"),
+        "{screen}"
+    );
+    let page = fs::read_to_string(folder.path().join("all/costs.md")).unwrap();
+    assert_eq!(page, screen);
+    for name in &names {
+        let table = json(&folder.path().join(format!("all/{name}.json")));
+        for per in ["subscription", "read"] {
+            assert!(points(of(&table, per)).len() >= 3, "{name}: {table}");
+        }
+    }
+    // Each had processes of its own, and none is left.
+    let wrong = uaperf(folder.path(), &["cost", "--peers", "open62451"]);
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    let both = ["cost", "opc.tcp://127.0.0.1:1", "--peers", "plant"];
+    assert_eq!(uaperf(folder.path(), &both).status.code(), Some(2));
+}

@@ -1,6 +1,7 @@
 //! `uaperf cost`: what a server spends on each thing that it does or holds, by slopes over sweeps.
 
 mod design;
+mod several;
 mod table;
 
 use std::path::PathBuf;
@@ -29,8 +30,12 @@ use crate::{results, written};
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The server: opc.tcp://host:port/path
-    #[arg(value_name = "URL")]
-    target: TargetSpec,
+    #[arg(value_name = "URL", required_unless_present = "peers")]
+    target: Option<TargetSpec>,
+    /// Servers that are started for it instead, one after the other: plant (ours), stacks as in `uaperf peers list`, or all;
+    /// the tables are Markdown then, and --out is a folder
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["target", "server_pid"])]
+    peers: Vec<String>,
     /// How long each of some sixty steps loads the server
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = length)]
     step: Duration,
@@ -46,7 +51,7 @@ pub struct Args {
     /// The table as JSON instead of a screen for people
     #[arg(long)]
     json: bool,
-    /// Also write the table as JSON into this file
+    /// Also write the table as JSON into this file; with --peers one for each server into this folder
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// No progress while it runs
@@ -64,6 +69,7 @@ thing, each with half of its 95 % interval; what noise hides is said to be hidde
 Examples:
   uaperf cost opc.tcp://localhost:4840
   uaperf cost opc.tcp://localhost:4840 --step 3s --allow storm --out costs.json
+  uaperf cost --peers all --step 3s --allow storm --out costs
   uaperf cost opc.tcp://localhost:4840 --server-pid 4711 --security best --json";
 
 fn length(text: &str) -> Result<Duration, String> {
@@ -76,15 +82,19 @@ fn length(text: &str) -> Result<Duration, String> {
 
 /// Carries out `uaperf cost`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    written::check([("--out", &args.out)], &[])?;
     let control = Control::default();
     quick::interrupted(&control)?;
+    let Some(target) = &args.target else {
+        return several::run(&args, &control, global);
+    };
+    written::check([("--out", &args.out)], &[])?;
     let bench = Bench {
         args: &args,
+        target: target.to_string(),
         control,
         global,
     };
-    let table = bench.table()?;
+    let table = bench.table(&Per::ALL)?;
     if let Some(file) = &args.out {
         let text = serde_json::to_string_pretty(&table)?;
         results::write(file, &(text + "\n"))?;
@@ -100,6 +110,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 /// Who makes the steps.
 struct Bench<'a> {
     args: &'a Args,
+    target: String,
     control: Control,
     global: &'a Global,
 }
@@ -111,7 +122,8 @@ const PILOT: &str = "--in-flight 1 --duration 1s --warmup 200ms";
 const ENOUGH: usize = 3;
 
 impl Bench<'_> {
-    fn table(&self) -> anyhow::Result<Table> {
+    /// Of these kinds, as far as they are wanted.
+    fn table(&self, kinds: &[Per]) -> anyhow::Result<Table> {
         let words = PILOT.split(' ').map(str::to_owned).collect();
         let pilot = self.measure("read", words)?;
         let phase = only(&pilot)?;
@@ -140,7 +152,7 @@ impl Bench<'_> {
             costs: Vec::new(),
         };
         let only = &self.args.only;
-        for per in Per::ALL {
+        for &per in kinds {
             if self.control.is_stopped() {
                 break;
             }
@@ -213,7 +225,7 @@ impl Bench<'_> {
 
     /// A quick command of one phase.
     fn measure(&self, service: &str, words: Vec<String>) -> anyhow::Result<Run> {
-        let mut all = vec![self.args.target.to_string(), "--quiet".to_owned()];
+        let mut all = vec![self.target.clone(), "--quiet".to_owned()];
         all.extend(
             self.args
                 .server_pid

@@ -52,6 +52,13 @@ pub struct Each {
     pub bend: Option<f64>,
 }
 
+impl Each {
+    /// Whether it depends on how many there are.
+    pub fn is_bent(&self) -> bool {
+        self.bend.is_some_and(|bend| bend > BENT)
+    }
+}
+
 /// A step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {

@@ -3,7 +3,7 @@
 mod doctor;
 mod install;
 mod list;
-mod start;
+pub mod start;
 mod stop;
 
 use std::process::ExitCode;
