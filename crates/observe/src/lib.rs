@@ -9,6 +9,7 @@
 //! - [`tasks`], [`footing`], [`shares()`], [`cgroup`] and [`sockets`] say more of a process, for more time;
 //! - [`pressure`], [`links`], [`core_clocks`], [`zones`], [`domains`], [`sensors`] and [`batteries`] say more of
 //!   a machine, [`Meter`] what a power meter wrote down, an [`Account`] what domains took; a [`Tree`] says which machine;
+//! - [`counters`] are what the kernel and the processor count of a process;
 //! - [`Totals`] are those of another host, which a [`Page`] of an exporter for Prometheus has;
 //! - [`bench()`] says what disturbs measuring on a machine;
 //! - [`schedule`] says how the kernel schedules a process, and changes that;
@@ -36,6 +37,7 @@ mod account;
 mod bench;
 mod cgroup;
 mod clock;
+pub mod counters;
 mod energy;
 mod figure;
 mod files;

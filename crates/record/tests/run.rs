@@ -8,10 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    About, Bottleneck, Candidate, Destination, Energy, Expectation, Figure, Finding, Fingerprint,
-    GapOf, KeyUse, Kind, Limiter, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part,
-    Phase, Product, PubSub, Published, ReadError, Sign, SocketUsage, Source, Target, ThreadUsage,
-    TokenUse, Unread, Usage, UsageSeries, Verdict, WarmUp, WriteError,
+    About, Bottleneck, Candidate, CounterUsage, Destination, Energy, EventCount, Expectation,
+    Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter, LinkUsage, Listener, Mark, Mean,
+    Means, Observing, Outside, Part, Phase, Product, PubSub, Published, ReadError, Sign,
+    SocketUsage, Source, Target, ThreadCounters, ThreadUsage, TokenUse, Unread, Usage, UsageSeries,
+    Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -207,6 +208,20 @@ fn full() -> Run {
         cores_allowed: Some(1.5),
         busiest_core: Some(0.5),
         memory_stalled_ns: Some(Figure::Known(3)),
+        counters: Some(CounterUsage {
+            instructions: Figure::Known(EventCount {
+                count: 3_200_000,
+                counted_share: 0.625,
+            }),
+            user_only: true,
+            instructions_per_operation: Some(Figure::Known(52_100.0)),
+            threads: vec![ThreadCounters {
+                name: "plant-0".to_owned(),
+                count: 2,
+                counters: CounterUsage::default(),
+            }],
+            ..CounterUsage::default()
+        }),
         sockets: Some(Figure::Known(SocketUsage {
             connections: 2,
             outgoing: 1,
@@ -245,6 +260,10 @@ fn full() -> Run {
         }),
         per_value_joules: Figure::missing("no values"),
         widest_gap_ns: Figure::Known(100_000_000),
+        aligned_by_s: Some(Mean {
+            mean: 1_716_896_125.5,
+            error: 0.05,
+        }),
     });
     phase.expectations.push(Expectation {
         expected: "p99<5ms".to_owned(),
@@ -260,10 +279,6 @@ fn full() -> Run {
     });
     phase.verdict = Verdict {
         kind: Kind::ServerSaturated,
-        aligned_by_s: Some(Mean {
-            mean: 1_716_896_125.5,
-            error: 0.05,
-        }),
         evidence: vec!["one".to_owned()],
         about: vec![About::Behind],
         advice: vec!["two".to_owned()],

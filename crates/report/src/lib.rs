@@ -3,6 +3,7 @@
 //! - [`summary`] is one run on a screen, the verdict first; [`show`] is one or several;
 //! - [`live`] is the line that changes while a phase runs;
 //! - [`watch`] is the screen that a person has meanwhile;
+//! - [`counted()`] is what the kernel and the processor counted of a process, in a line or two;
 //! - [`limited_by`] says what limited a phase, in a sentence;
 //! - [`csv`] is a row for each phase and metric, [`junit()`] a test case for each threshold;
 //! - [`html()`] is one file to look at, [`compared()`] a comparison for the screen and for the page;
@@ -16,6 +17,7 @@ mod attack;
 mod bottleneck;
 pub mod compared;
 mod comparison;
+mod counters;
 pub mod csv;
 pub mod cycles;
 mod diagnostics;
@@ -50,6 +52,7 @@ pub use attack::attack;
 pub use bottleneck::{limited_by, limited_by_row};
 pub use compared::{Compared, compared};
 pub use comparison::Comparison;
+pub use counters::counted;
 pub use html::{
     attack_html, compared_html, html, pictures_html, security_html, shapes, trends_html,
 };

@@ -26,6 +26,9 @@ pub(crate) fn rows(page: &mut Page, phase: &Phase) {
         if usage.who != "generator" && usage.means.is_some() {
             page.row("", &means(usage));
         }
+        for line in usage.counters.iter().flat_map(crate::counters::counted) {
+            page.row("", &format!("counted: {line}"));
+        }
         let threads = threads(&usage.threads);
         if !threads.is_empty() {
             page.row("", &format!("threads: {threads}"));
@@ -157,15 +160,15 @@ pub(crate) fn energy(it: &Energy) -> String {
         "above idle for an operation",
     ));
     text.push_str(&each(&it.per_value_joules, "for a value"));
-    text
-}
-
     if let Some(by) = &it.aligned_by_s {
         text.push_str(&format!(
             "; its clock by a step of load: {:.3} ± {:.3} s to be added",
             by.mean, by.error
         ));
     }
+    text
+}
+
 /// Joules of something small.
 fn small(joules: f64) -> String {
     match joules.abs() {

@@ -200,6 +200,59 @@ fn a_server_that_is_observed_by_its_port_is_the_server_with_its_threads_and_the_
 }
 
 #[test]
+fn what_the_kernel_counts_of_a_server_is_what_its_threads_count_and_what_it_does_not_has_a_reason()
+{
+    let folder = tempfile::tempdir().unwrap();
+    let served = Server::start(&folder.path().join("served"), &["--security", "none"]);
+    let load = ["read", &served.url, "--rate", "200/s", "--duration", "2s"];
+    let counted = ["--warmup", "200ms", "--counters", "--out", "run.json"];
+    let run = |words: &[&str]| {
+        let mut program = program();
+        let output = program.args(words).current_dir(folder.path()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let screen = run(&[&load[..], &counted[..]].concat());
+    let text = std::fs::read(folder.path().join("run.json")).unwrap();
+    let result: Value = serde_json::from_slice(&text).unwrap();
+    let phase = &result["phases"][0];
+    let server = process(phase, "server");
+    let counters = &server["counters"];
+    for name in ["cycles", "instructions", "cache_misses", "branch_misses"] {
+        let it = &counters[name];
+        let known = it["count"].as_u64().is_some_and(|it| it > 0);
+        assert!(known || it["not_available"].is_string(), "{name}: {it}");
+    }
+    let each = &counters["instructions_per_operation"];
+    let known = each.as_f64().is_some_and(|it| it > 100.0);
+    assert!(known || each["not_available"].is_string(), "{each}");
+    // Root may count what happens in the kernel; others by its setting.
+    if let Some(switches) = counters["context_switches"]["count"].as_f64() {
+        let window = &server["window"];
+        let both = ["voluntary_switches", "involuntary_switches"];
+        let wanted: f64 = both.iter().map(|it| window[it].as_f64().unwrap()).sum();
+        // The plant's threads live as long as the plant. Looking at them takes some milliseconds.
+        assert!(
+            (switches / wanted - 1.0).abs() < 0.1,
+            "{switches}, but {wanted}"
+        );
+        let clock = counters["task_clock_ns"]["count"].as_f64().unwrap();
+        let cpu = window["cpu_ns"].as_f64().unwrap();
+        assert!((clock / cpu - 1.0).abs() < 0.1, "{clock}, but {cpu}");
+        let threads = counters["threads"].as_array().unwrap();
+        let plant = threads.iter().find(|it| it["name"] == "plant-0").unwrap();
+        assert!(
+            plant["context_switches"]["count"].as_f64().unwrap() > 0.5 * switches,
+            "{plant}"
+        );
+        assert!(screen.contains(" context switches, "), "{screen}");
+    }
+    assert!(screen.contains("counted: "), "{screen}");
+    run(&["report", "run.json", "-o", "page.html"]);
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("Counted by the kernel and the processor"));
+}
+
+#[test]
 fn what_cannot_be_observed_is_said_before_anything_is_sent() {
     for (target, why) in [
         ("no-such-server", "no process is named no-such-server"),

@@ -67,6 +67,7 @@ fn what_lines_say_adds_up_to_what_the_end_says_and_the_cost_is_there() {
         "--duration",
         "600ms",
         "--json",
+        "--counters",
     ];
     let said = Said::by(program().args(words));
     assert_eq!((said.code, said.err.as_str()), (0, ""));
@@ -93,6 +94,14 @@ fn what_lines_say_adds_up_to_what_the_end_says_and_the_cost_is_there() {
     assert_eq!(threads.len(), 1);
     let (thread, all) = (threads[0]["cpu_ns"].as_u64().unwrap(), sum("cpu_ns"));
     assert!(thread.abs_diff(all) < 20_000_000, "{thread} {all}");
+    let counted = &close["counters"]["task_clock_ns"];
+    let counted = counted["count"]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{counted}"));
+    assert!(
+        (counted as f64 / all as f64 - 1.0).abs() < 0.05,
+        "{counted} {all}"
+    );
     // What this machine does not have is a reason.
     let host = of(&lines, "host")[0];
     for figure in ["mean_hertz", "hottest_celsius", "watts"] {
@@ -144,7 +153,7 @@ fn prometheus_reads_totals_and_ctrl_c_ends_it_in_good_order() {
     let shell = Shell::new("echo; read x");
     for (duration, code) in [(None, 0), (Some("60s"), 130)] {
         let mut command = program();
-        command.args(["watch", &shell.id(), "--prometheus", ":0"]);
+        command.args(["watch", &shell.id(), "--counters", "--prometheus", ":0"]);
         command.args(duration.map(|it| ["--duration", it]).into_iter().flatten());
         let mut watch = command
             .stdout(Stdio::piped())
@@ -178,6 +187,8 @@ fn prometheus_reads_totals_and_ctrl_c_ends_it_in_good_order() {
         assert!(value(&format!("uaperf_process_up{labels}")) > 0.0);
         assert!(value(&format!("uaperf_process_resident_memory_bytes{labels}")) > 100_000.0);
         assert!(value(&format!("uaperf_thread_cpu_seconds_total{labels}")) >= 0.0);
+        let clock = format!("uaperf_process_counted_total{labels},event=\"task_clock_ns\"");
+        assert!(value(&clock) >= 0.0);
         while !listens_to_signals(watch.id()) {
             std::thread::yield_now();
         }

@@ -2,6 +2,7 @@
 //! for readers; `docs/results.schema.json` is its schema.
 
 mod bottleneck;
+mod counters;
 mod diagnostics;
 mod figure;
 mod file;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use bottleneck::{Bottleneck, Candidate, Finding, Limiter, Sign};
+pub use counters::{CounterUsage, EventCount, ThreadCounters};
 pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
 pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};

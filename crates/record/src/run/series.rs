@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, LinkUsage, Means, SocketUsage, Source, ThreadUsage};
+use super::{CounterUsage, Figure, LinkUsage, Means, SocketUsage, Source, ThreadUsage};
 use crate::ledger::Bin;
 use crate::{Histogram, Measure, Tally};
 
@@ -149,6 +149,9 @@ pub struct UsageSeries {
     /// Its TCP connections; of server and generator, where the server is watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sockets: Option<Figure<SocketUsage>>,
+    /// What the kernel and the processor counted of it in the window, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CounterUsage>,
 }
 
 /// Sums over a window; what the machine does not tell has its reason.

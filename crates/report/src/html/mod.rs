@@ -9,6 +9,7 @@ mod bars;
 mod chart;
 mod compared;
 mod contents;
+mod counters;
 mod course;
 mod explained;
 mod fairness;

@@ -137,6 +137,7 @@ pub(super) fn resources(phase: &Phase) -> Markup {
     html! {
         (all.markup())
         (observed(phase))
+        (super::counters::counters(phase))
         (threads(phase))
         (links(phase))
         @for usage in phase.resources.iter().filter(|it| it.source.is_some()) {

@@ -60,6 +60,12 @@ pub fn run(
     if let Some(seen) = seen {
         measured.resources = seen.series(began, from, to, spun);
         measured.observing.clone_from(&seen.observing);
+        // What others do is not for our requests.
+        let ours = measured.resources.iter_mut();
+        let ours = ours.filter(|it| matches!(it.who.as_str(), "generator" | "server"));
+        for counters in ours.filter_map(|it| it.counters.as_mut()) {
+            counters.for_operations(measured.total.completed);
+        }
     }
     measured.footprint = outcome
         .rounds

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use observe::counters::{Counted, Counters, not_counted};
 use observe::{
     Beat, Cgroup, Footing, Limit, NotAvailable, Process, Sample, Shares, Socket, State, Task, Tree,
     cgroup, footing, shares, sockets, tasks_since,
@@ -17,6 +18,9 @@ pub struct Close {
     process: Process,
     pub seen: Seen,
     looks: u32,
+    counters: Option<observe::Figure<Counters>>,
+    /// What was counted up to the last close look.
+    pub counted: Option<observe::Figure<Counted>>,
 }
 
 /// Looking at the shares of memory holds the process up: it is done at each so many close looks.
@@ -52,9 +56,12 @@ impl Seen {
 
 impl Close {
     /// Of a process, from this moment on.
-    pub fn of(id: u32, beat: &Beat) -> observe::Figure<Self> {
+    pub fn of(id: u32, beat: &Beat, counters: bool) -> observe::Figure<Self> {
         let mut process = Process::of(id)?;
+        let mut counters = counters.then(|| Counters::of(id));
         Ok(Self {
+            counted: counters.as_mut().map(read),
+            counters,
             seen: Seen::now(&mut process, beat, None),
             process,
             looks: 0,
@@ -69,10 +76,21 @@ impl Close {
             _ => Some(self.seen.shares.clone()),
         };
         let now = Seen::now(&mut self.process, beat, shared);
-        let line = since(&now, &self.seen);
+        let counted = self.counters.as_mut().map(read);
+        let mut line = since(&now, &self.seen);
+        line.counters = match (&counted, &self.counted) {
+            (Some(Ok(now)), Some(Ok(then))) => Some(now.since(then).usage()),
+            (Some(Err(why)), _) | (_, Some(Err(why))) => Some(not_counted(why)),
+            _ => None,
+        };
         self.seen = now;
+        self.counted = counted;
         line
     }
+}
+
+fn read(counters: &mut observe::Figure<Counters>) -> observe::Figure<Counted> {
+    Ok(counters.as_mut().map_err(|why| why.clone())?.read())
 }
 
 fn since(now: &Seen, then: &Seen) -> Closely {
@@ -105,6 +123,7 @@ fn since(now: &Seen, then: &Seen) -> Closely {
         sockets: both(&now.sockets, &then.sockets, |now, then| talked(now, then)).into(),
         cgroup: both(&now.cgroup, &then.cgroup, group).into(),
         by_thread: both(&now.tasks, &then.tasks, |now, then| threads(now, then)).into(),
+        counters: None,
     }
 }
 

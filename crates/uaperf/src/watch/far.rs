@@ -210,6 +210,7 @@ fn process(known: &Known, step: Step<'_>) -> Process {
             sockets: Figure::missing(not_there()),
             cgroup: Figure::missing(not_there()),
             by_thread: Figure::missing(not_there()),
+            counters: None,
         }),
     }
 }

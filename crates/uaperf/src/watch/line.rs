@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use record::Timestamp;
-use record::run::Figure;
+use record::run::{CounterUsage, Figure};
 use serde::Serialize;
 
 use super::cost::Spent;
@@ -70,6 +70,9 @@ pub struct Closely {
     pub sockets: Figure<Sockets>,
     pub cgroup: Figure<Group>,
     pub by_thread: Figure<Vec<Thread>>,
+    /// What the kernel and the processor counted, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CounterUsage>,
 }
 
 /// A thread, since the close look before.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use observe::counters::{Count, Event};
 use observe::{Figure, Task};
 
 use super::watched::Watched;
@@ -117,6 +118,7 @@ pub fn text(all: &[Watched]) -> String {
             plain(&footing.disk_written_bytes),
         );
     }
+    counters(&mut out, &alive);
     let name = "uaperf_thread_cpu_seconds_total";
     out.metric(name, "counter", "CPU time of each thread that lives.");
     for it in &alive {
@@ -130,6 +132,28 @@ pub fn text(all: &[Watched]) -> String {
         }
     }
     out.0
+}
+
+/// Since it is watched, and scaled where counters took turns.
+fn counters(out: &mut Text, alive: &[&Watched]) {
+    let name = "uaperf_process_counted_total";
+    let counted = |it: &&Watched| Some(it.close.counted.as_ref()?.as_ref().ok()?.clone());
+    if alive.iter().any(|it| counted(it).is_some()) {
+        out.metric(
+            name,
+            "counter",
+            "What perf_event_open counted since it is watched.",
+        );
+    }
+    for it in alive {
+        let Some(counted) = counted(it) else {
+            continue;
+        };
+        for event in Event::ALL {
+            let count = counted.count(event).and_then(Count::scaled);
+            out.value(name, it, &[("event", event.name())], plain(&count));
+        }
+    }
 }
 
 fn thread<'a>(task: &'a Task, id: &'a str) -> [(&'static str, &'a str); 2] {

@@ -51,6 +51,10 @@ pub struct Args {
     /// Watch the processes that it started, too
     #[arg(long)]
     children: bool,
+    /// Count cycles, instructions, cache and branch misses, switches and migrations, too, by perf_event_open (Linux);
+    /// each switch of a thread costs a little more meanwhile
+    #[arg(long)]
+    counters: bool,
     /// A line of JSON for each look instead of a screen for people
     #[arg(long)]
     json: bool,
@@ -58,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     prometheus: Option<SocketAddr>,
     /// Look for somebody at the other end of standard input and output, in frames; ssh:HOST starts it there
-    #[arg(long, conflicts_with_all = ["json", "prometheus", "children", "duration"])]
+    #[arg(long, conflicts_with_all = ["json", "prometheus", "children", "counters", "duration"])]
     pipe: bool,
 }
 
@@ -114,7 +118,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
             far.push(found?);
             continue;
         }
-        let found = target::find(typed, args.children)?;
+        let found = target::find(typed, args.children, args.counters)?;
         all.extend(
             found
                 .into_iter()
@@ -124,6 +128,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     }
     let asked = [
         ("--children", args.children),
+        ("--counters", args.counters),
         ("--prometheus", args.prometheus.is_some()),
     ];
     if let Some((option, _)) = asked.iter().find(|it| it.1 && all.is_empty()) {

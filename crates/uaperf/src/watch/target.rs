@@ -22,15 +22,15 @@ fn refused(typed: &str, why: &NotAvailable) -> Failure {
 }
 
 /// The process that was typed, and those that it started if they are wanted.
-pub fn find(typed: &str, children: bool) -> anyhow::Result<Vec<Watched>> {
+pub fn find(typed: &str, children: bool, counters: bool) -> anyhow::Result<Vec<Watched>> {
     let id = process(typed)?;
-    let mut all = vec![Watched::of(named(id), id).map_err(|why| refused(typed, &why))?];
+    let mut all = vec![Watched::of(named(id), id, counters).map_err(|why| refused(typed, &why))?];
     if children {
         let ids = descendants(&Tree::here(), id).map_err(|why| refused(typed, &why))?;
         // One that has ended meanwhile is none.
         all.extend(
             ids.into_iter()
-                .filter_map(|id| Watched::of(named(id), id).ok()),
+                .filter_map(|id| Watched::of(named(id), id, counters).ok()),
         );
     }
     Ok(all)

@@ -22,11 +22,11 @@ pub struct Watched {
 
 impl Watched {
     /// A process, from now on.
-    pub fn of(name: String, pid: u32) -> observe::Figure<Self> {
+    pub fn of(name: String, pid: u32, counters: bool) -> observe::Figure<Self> {
         let pulse = Pulse::of(pid)?;
         let first = pulse.beat()?;
         Ok(Self {
-            close: Close::of(pid, &first)?,
+            close: Close::of(pid, &first, counters)?,
             name,
             pid,
             pulse,

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use observe::counters::{Counted, Counters};
 use observe::{Host, Link, Memory, Process, Pulse, Sample, Task, Times, Tree, links};
 
 use super::wide::{self, Wide};
@@ -27,6 +28,8 @@ pub(super) struct Close {
     pub links: Vec<Link>,
     /// Of server and generator, where the server is watched and it is time for that.
     pub wide: Option<Wide>,
+    /// Of each process, where they were to be counted.
+    pub counted: Vec<observe::Figure<Counted>>,
 }
 
 impl Look {
@@ -51,6 +54,8 @@ pub(super) struct Looker {
     closer: Instant,
     server: Option<u32>,
     wider: Instant,
+    /// Of each process, where they are to be counted.
+    counters: Vec<observe::Figure<Counters>>,
 }
 
 /// So often at most where looks are fast, and so often at least.
@@ -59,9 +64,17 @@ const CLOSER: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 const PART: u32 = 200;
 
 impl Looker {
-    pub fn new(processes: Vec<Process>, host: bool, is_fast: bool, server: Option<u32>) -> Self {
+    pub fn new(
+        processes: Vec<Process>,
+        (host, counted): (bool, bool),
+        is_fast: bool,
+        server: Option<u32>,
+    ) -> Self {
         let pulse = |it: &Process| Pulse::of(it.id()).ok();
+        let counters = processes.iter().filter(|_| counted);
         Self {
+            // Threads that begin later are counted with those that begin them.
+            counters: counters.map(|it| Counters::of(it.id())).collect(),
             pulses: match is_fast {
                 true => processes.iter().map(pulse).collect(),
                 false => Vec::new(),
@@ -100,6 +113,11 @@ impl Looker {
                 false => Vec::new(),
             },
             wide: None,
+            counted: self
+                .counters
+                .iter_mut()
+                .map(|it| Ok(it.as_mut().map_err(|why| why.clone())?.read()))
+                .collect(),
         };
         let (least, most) = CLOSER;
         self.closer = at + (at.elapsed() * PART).clamp(least, most);

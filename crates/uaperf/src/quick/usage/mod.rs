@@ -41,6 +41,8 @@ pub struct Asked {
     pub others: Vec<Process>,
     /// The network interfaces of this machine, too.
     pub host: bool,
+    /// What the kernel and the processor count of each process, too.
+    pub counters: bool,
     /// What is looked at on other hosts.
     pub far: Vec<Elsewhere>,
     /// Whether anything was to be observed beyond what is always looked at.
@@ -98,7 +100,12 @@ impl Watch {
             None => (EVERY, MOST),
         };
         let server = server.and_then(|it| it.pid);
-        let looker = Looker::new(processes, asked.host, every < EVERY, server);
+        let looker = Looker::new(
+            processes,
+            (asked.host, asked.counters),
+            every < EVERY,
+            server,
+        );
         let (named, observes) = (asked.named, asked.observes);
         let watch = move || {
             let (looks, cost) = watch(looker, every, most, |wait| {

@@ -25,6 +25,10 @@ pub struct Args {
     /// Time between two looks at what is observed, 10ms or more [default: 100ms, longer in long phases]
     #[arg(long, value_name = "DURATION", value_parser = watch::interval)]
     observe_interval: Option<Duration>,
+    /// Count cycles, instructions, cache and branch misses, switches and migrations of the processes that are observed, by
+    /// perf_event_open (Linux); each switch of a thread costs a little more meanwhile
+    #[arg(long)]
+    counters: bool,
 }
 
 /// Other hosts are looked at so often, if nothing else was said: as often as an exporter is asked at most.
@@ -44,7 +48,8 @@ impl Args {
             named: server.is_some(),
             server,
             every: self.observe_interval,
-            observes: !self.observe.is_empty() || self.observe_interval.is_some(),
+            observes: !self.observe.is_empty() || self.observe_interval.is_some() || self.counters,
+            counters: self.counters,
             ..Asked::default()
         };
         for typed in &self.observe {

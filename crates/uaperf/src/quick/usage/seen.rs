@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use observe::counters::not_counted;
 use observe::{Memory, NotAvailable, Sample, Spent, Task, Times};
-use record::run::{Figure, Means, Observing, Usage, UsageSeries};
+use record::run::{CounterUsage, Figure, Means, Observing, Usage, UsageSeries};
 
 use super::look::{Close, Look};
 use super::wide::Wide;
@@ -95,6 +96,7 @@ impl Seen {
                 let [then, now] = [first, last].map(|look| threads(look, n));
                 series.threads = detail::threads(now, then, plan::unit::duration::nanos(elapsed));
             }
+            series.counters = closely.and_then(|around| counted(around, n));
             if n == SERVER && *who == "server" {
                 self.of_server(&mut series, began, (from_ns, to_ns));
             }
@@ -368,6 +370,15 @@ fn wide_inside(
 /// A process at both ends.
 fn of<'a>((first, last): (&'a Look, &'a Look), n: usize) -> Option<(&'a Sample, &'a Sample)> {
     first.processes.get(n).zip(last.processes.get(n))
+}
+
+/// What was counted of a process between two looks.
+fn counted((first, last): (&Look, &Look), n: usize) -> Option<CounterUsage> {
+    let at = |look: &Look| look.close.as_ref()?.counted.get(n).cloned();
+    Some(match (at(first)?, at(last)?) {
+        (Ok(then), Ok(now)) => now.since(&then).usage(),
+        (Err(why), _) | (_, Err(why)) => not_counted(&why),
+    })
 }
 
 /// The threads of a process.

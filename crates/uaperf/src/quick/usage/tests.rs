@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::*;
 
 fn own(is_fast: bool) -> Looker {
-    Looker::new(vec![Process::own()], false, is_fast, None)
+    Looker::new(vec![Process::own()], (false, false), is_fast, None)
 }
 
 /// So many waits, and then the end.

@@ -350,6 +350,9 @@ fn whole(out: &mut String, it: &Process, closely: &Closely) -> std::fmt::Result 
             part(&group.throttled_ns, over),
         )?;
     }
+    for line in closely.counters.iter().flat_map(report::counted) {
+        writeln!(out, "  counted   {line}")?;
+    }
     match &closely.by_thread {
         Figure::Known(all) => threads(out, all, over),
         Figure::Missing { not_available } => writeln!(out, "  threads   {not_available}"),
