@@ -3,8 +3,6 @@
 //! A processor has a few counters only. Where more is to be counted they take turns (multiplexing), and each count has the time
 //! for which it was wanted ([`Count::enabled_ns`]) and the time for which a counter had it ([`Count::running_ns`]).
 
-mod refused;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -272,6 +270,15 @@ pub fn not_counted(why: &NotAvailable) -> CounterUsage {
     )
 ))]
 mod open;
+#[cfg(all(
+    target_os = "linux",
+    any(
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        target_arch = "riscv64"
+    )
+))]
+mod refused;
 #[cfg(all(
     target_os = "linux",
     any(

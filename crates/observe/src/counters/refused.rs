@@ -1,5 +1,6 @@
 //! Why something is not counted, and what mends it.
-#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+
+use nix::errno::Errno;
 
 use super::Event;
 use crate::figure::NotAvailable;
@@ -22,9 +23,7 @@ const CURE: &str = "run as root, or `sudo sysctl kernel.perf_event_paranoid=1`, 
                     in a container it needs --cap-add PERFMON and a seccomp profile with perf_event_open";
 
 /// From what the kernel answered to `perf_event_open(2)`.
-#[cfg(target_os = "linux")]
-pub(super) fn refused(tree: &Tree, asked: &Asked, errno: nix::errno::Errno) -> NotAvailable {
-    use nix::errno::Errno;
+pub(super) fn refused(tree: &Tree, asked: &Asked, errno: Errno) -> NotAvailable {
     let level = || match tree.line(PARANOID) {
         Ok(level) => format!("kernel.perf_event_paranoid is {level}"),
         Err(why) => why.reason().to_owned(),
@@ -53,11 +52,9 @@ pub(super) fn refused(tree: &Tree, asked: &Asked, errno: nix::errno::Errno) -> N
     })
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-
-    use nix::errno::Errno;
 
     use super::*;
 
