@@ -164,6 +164,8 @@ pub struct Controller {
     gathered: bool,
     started: bool,
     over: bool,
+    /// When it was told something last, or that time has passed.
+    looked_ns: u64,
 }
 
 impl Controller {
@@ -192,6 +194,7 @@ impl Controller {
             gathered: false,
             started: false,
             over: false,
+            looked_ns: now.mono_ns,
         }
     }
 
@@ -251,6 +254,7 @@ impl Controller {
 
     /// An agent said something.
     pub fn receive(&mut self, agent: usize, message: FromAgent, now: Stamp) {
+        self.look(now);
         let stage = self.stage(agent);
         let Some(member) = self.members.get_mut(agent) else {
             return;
@@ -331,6 +335,7 @@ impl Controller {
 
     /// An agent's carrier has ended.
     pub fn closed(&mut self, agent: usize, why: impl Into<String>, now: Stamp) {
+        self.look(now);
         if self.stage(agent) < Stage::Over {
             self.lose(agent, why.into());
             self.settle(Some(now));
@@ -339,6 +344,7 @@ impl Controller {
 
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Stamp) {
+        self.look(now);
         for agent in 0..self.members.len() {
             let (due, patience) = match self.members.get(agent) {
                 Some(member) if member.stage < Stage::Over => self.patience(member),
@@ -359,15 +365,16 @@ impl Controller {
     /// next.
     pub fn poll_timeout(&self) -> Option<u64> {
         let left = self.members.iter().filter(|it| it.stage < Stage::Over);
-        left.map(|member| {
+        let look = self.looked_ns.saturating_add(nanos(self.settings.every));
+        let due = left.map(|member| {
             let ask = if member.asking {
                 u64::MAX
             } else {
                 member.ask_ns
             };
             self.patience(member).0.min(ask)
-        })
-        .min()
+        });
+        due.min().map(|due| due.min(look))
     }
 
     /// What is to be sent, and to whom. Questions for the time are stamped here: as late as can be.
@@ -385,6 +392,19 @@ impl Controller {
     /// What happened.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// Somebody looks. Where nobody has looked for long, this process stood still: agents that it did not hear meanwhile
+    /// may have said something all the same, which comes next.
+    fn look(&mut self, now: Stamp) {
+        let away = now.mono_ns.saturating_sub(self.looked_ns);
+        let long = self.settings.every + self.settings.silence / 2;
+        if away > nanos(long) {
+            for member in &mut self.members {
+                member.heard_ns = now.mono_ns;
+            }
+        }
+        self.looked_ns = self.looked_ns.max(now.mono_ns);
     }
 
     /// Until when an agent has to say something, and how long that is.
@@ -512,6 +532,22 @@ mod tests {
         let sent = controller.poll_transmit(NOW);
         assert_eq!(sent, Some((0, ToAgent::Taken)));
         assert_eq!(controller.poll_event(), Some(Event::Over));
+    }
+
+    #[test]
+    fn nobody_is_lost_for_what_a_controller_that_stood_still_did_not_hear() {
+        let later = Stamp {
+            mono_ns: 60_000_000_000,
+            utc_ns: 1,
+        };
+        let mut controller = Controller::new("1", 1, Settings::default(), NOW);
+        let hello = Hello {
+            version: "1".to_owned(),
+            ..Hello::default()
+        };
+        controller.receive(0, FromAgent::Hello(hello), NOW);
+        controller.handle_timeout(later);
+        assert_ne!(controller.stage(0), Stage::Lost);
     }
 
     #[test]

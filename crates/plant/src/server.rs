@@ -336,6 +336,8 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.lines.iter().for_each(|line| line.end());
         self.tls.clear();
+        // Those that stand still have no ear for mail.
+        self.shared.status.end();
         for post in &self.posts {
             post.send(Mail::Stop);
         }

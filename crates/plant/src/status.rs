@@ -1,6 +1,6 @@
 //! What the server says of its own life: since when it runs, and when it will end.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use wire::types::ServerState;
 
@@ -13,6 +13,8 @@ pub struct Status {
     started: AtomicI64,
     /// When it ends; 0 while nobody has asked for it.
     ends: AtomicI64,
+    /// It ends now.
+    over: AtomicBool,
 }
 
 impl Status {
@@ -21,6 +23,7 @@ impl Status {
         Self {
             started: AtomicI64::new(started),
             ends: AtomicI64::new(0),
+            over: AtomicBool::new(false),
         }
     }
 
@@ -37,6 +40,16 @@ impl Status {
     /// It will end then, in ticks.
     pub fn ends_at(&self, at: i64) {
         self.ends.store(at, Ordering::Relaxed);
+    }
+
+    /// It ends now, whatever it does.
+    pub fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it ends now.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     /// Part 5, 12.6.

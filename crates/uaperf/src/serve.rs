@@ -1,6 +1,6 @@
 //! `uaperf serve`: a workload server.
 
-mod live;
+pub mod live;
 pub mod memory;
 mod offer;
 pub mod publishing;

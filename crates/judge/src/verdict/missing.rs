@@ -71,6 +71,13 @@ pub enum Missing {
         /// What happened to it.
         why: String,
     },
+    /// An agent of a fleet that did not begin with the others.
+    Begin {
+        /// Its name.
+        name: String,
+        /// How long after the agreed moment it began.
+        late_ns: u64,
+    },
     /// An agent of a fleet that stopped before its time, when it had lost its controller.
     Cut {
         /// Its name.
@@ -165,6 +172,10 @@ impl Missing {
                 };
                 format!("agent {name} {why}{what}")
             }
+            Self::Begin { name, late_ns } => format!(
+                "agent {name} began {} after the others",
+                time(*late_ns as f64)
+            ),
             Self::Cut {
                 name,
                 after_ns,
@@ -191,7 +202,7 @@ impl Missing {
             Self::Requests { .. } => About::FewerRequests,
             Self::Subscriptions { .. } => About::FewerSubscriptions,
             Self::Items { .. } => About::FewerItems,
-            Self::Agent { .. } | Self::Cut { .. } => About::Agent,
+            Self::Agent { .. } | Self::Begin { .. } | Self::Cut { .. } => About::Agent,
             Self::Phase { .. } => About::Phase,
         }
     }
@@ -212,6 +223,9 @@ impl Missing {
             Self::Items { status, .. } => super::status::advice(status),
             Self::Agent { .. } => {
                 "see on that host what ended it; `uaperf fleet check` tells whether it is there"
+            }
+            Self::Begin { .. } => {
+                "see whether its host or the way there stood still, and run it again"
             }
             Self::Cut { .. } => "--orphan lets agents go on alone for longer",
             Self::Phase { .. } => "mend what it says, and run it again",
@@ -318,6 +332,13 @@ mod tests {
                 planned_ns: Some(10 * S),
             }),
             "agent ssh:pc1 had lost its controller and stopped after 3 s of 10 s"
+        );
+        assert_eq!(
+            said(Missing::Begin {
+                name: "ssh:pc1".to_owned(),
+                late_ns: S + S / 2,
+            }),
+            "agent ssh:pc1 began 1.5 s after the others"
         );
         assert_eq!(
             said(Missing::Requests {

@@ -15,6 +15,8 @@ use super::{Due, EventLoop, Mail, SlotId};
 use crate::fault::{Class, MessageFate, RequestFate, Tick};
 use crate::subscription::{Delivery, Message};
 
+/// Who stands still looks this often whether all is over.
+const LISTEN: Duration = Duration::from_millis(50);
 /// The operating system wakes a thread up later than it was asked to by less than this.
 const OVERSLEEP: Duration = Duration::from_millis(1);
 /// How long to wait for a port that somebody took meanwhile.
@@ -118,12 +120,12 @@ impl EventLoop {
         loop {
             self.now = self.shared.clock.now();
             let left = until.since(self.now.mono);
-            if left.is_zero() {
+            if left.is_zero() || self.shared.status.is_over() {
                 return;
             }
             match left.checked_sub(OVERSLEEP) {
                 Some(sleep) if !sleep.is_zero() && !self.shared.clock.is_by_hand() => {
-                    std::thread::sleep(sleep);
+                    std::thread::sleep(sleep.min(LISTEN));
                 }
                 _ => self.shared.clock.pass(until),
             }

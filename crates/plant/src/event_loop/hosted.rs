@@ -53,7 +53,7 @@ impl EventLoop {
     pub fn turn_at(&mut self, desk: &mut Desk) -> Next {
         if let Some(until) = self.still {
             let left = until.since(self.shared.clock.now().mono);
-            if !left.is_zero() {
+            if !left.is_zero() && !self.shared.status.is_over() {
                 return Next::In(left);
             }
             self.still = None;

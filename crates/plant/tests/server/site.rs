@@ -128,6 +128,27 @@ fn one_that_stands_still_or_begins_anew_holds_up_no_other() {
 }
 
 #[test]
+fn one_that_stands_still_ends_all_the_same_with_and_without_a_thread_of_its_own() {
+    let site = Site::start(1, false).unwrap();
+    let own = Server::start(Config {
+        listen: ([127, 0, 0, 1], 0).into(),
+        protections: vec![Protection::NONE],
+        ..Config::default()
+    });
+    for server in [with(&site, Config::default()), own.unwrap()] {
+        server
+            .add_fault("stall=60s,on=server".parse().unwrap())
+            .unwrap();
+        until(&server, "it does not stand still", |it| {
+            it.faults()[0].hits == 1
+        });
+        let begun = Instant::now();
+        drop(server);
+        assert!(begun.elapsed() < PATIENCE, "it ended behind its stall");
+    }
+}
+
+#[test]
 fn a_request_that_lets_its_server_stand_still_is_answered_behind_that() {
     let site = Site::start(1, false).unwrap();
     let server = with(&site, Config::default());

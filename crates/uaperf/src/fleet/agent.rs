@@ -1,6 +1,7 @@
 //! `uaperf agent`: carries out what a controller asks for, over its standard input and output.
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -103,6 +104,8 @@ impl Start {
 struct Waiting {
     start: Arc<Start>,
     tell: Mutex<Sender<Word>>,
+    /// By how much the moment to begin was over when this heard of it, in nanoseconds.
+    late: Arc<AtomicU64>,
 }
 
 impl Others for Waiting {
@@ -111,7 +114,10 @@ impl Others for Waiting {
             // Whoever does not listen lets nobody begin.
             let _ = tell.send(Word::Ready(rest));
         }
-        self.start.wait()
+        let at = self.start.wait()?;
+        let late = stamp().mono_ns.saturating_sub(at.as_nanos());
+        self.late.store(late, Ordering::Relaxed);
+        Some(at)
     }
 }
 
@@ -359,11 +365,13 @@ fn carry_out(
     let targets = Targets::resolve(&specs, |_| Err(std::io::ErrorKind::Unsupported.into()))
         .map_err(|error| Failure::usage(error.to_string()))?;
     let (tell, told) = channel();
+    let late = Arc::new(AtomicU64::new(0));
     let part = Part {
         seats: seats.to_vec(),
         others: Arc::new(Waiting {
             start: Arc::clone(start),
             tell: Mutex::new(tell.clone()),
+            late: Arc::clone(&late),
         }),
         tell,
     };
@@ -390,6 +398,7 @@ fn carry_out(
         part,
         run: serde_json::to_string(&run)?,
         clock_error_ns,
+        late_ns: late.load(Ordering::Relaxed),
     })?)
 }
 

@@ -90,10 +90,19 @@ impl Carrier {
         self.out = None;
     }
 
+    /// Until when processes that were told to leave now may do so.
+    pub fn leave_until() -> Instant {
+        Instant::now() + LEAVING
+    }
+
     /// Ends it: it has a moment to go by itself.
-    pub fn end(mut self) {
+    pub fn end(self) {
+        self.end_by(Self::leave_until());
+    }
+
+    /// Ends it: it has until then to go by itself.
+    pub fn end_by(mut self, until: Instant) {
         self.close();
-        let until = Instant::now() + LEAVING;
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;

@@ -20,6 +20,7 @@ enum Inbox {
     End(usize, String),
     Share(Vec<(usize, Share)>),
     Taken(usize),
+    Leave(usize),
     Dismiss,
     Stop,
     Standings(Sender<Vec<Standing>>),
@@ -86,6 +87,11 @@ impl Crew {
     /// An agent's books are kept.
     pub fn taken(&self, agent: usize) {
         self.say(Inbox::Taken(agent));
+    }
+
+    /// An agent's books came, and cannot be kept here: it keeps its own.
+    pub fn leave(&self, agent: usize) {
+        self.say(Inbox::Leave(agent));
     }
 
     /// No more load.
@@ -168,6 +174,7 @@ impl Desk {
                     }
                 }
                 Ok(Inbox::Taken(agent)) => self.controller.taken(agent),
+                Ok(Inbox::Leave(agent)) => self.controller.dismiss(agent),
                 Ok(Inbox::Stop) => self.controller.stop(),
                 Ok(Inbox::Standings(tell)) => {
                     let standing = |n| Standing {
@@ -194,9 +201,10 @@ impl Desk {
         }
         while let Some(event) = self.controller.poll_event() {
             if let Event::Lost { agent, .. } = &event
-                && let Some(mut carrier) = self.carriers.get_mut(*agent).and_then(Option::take)
+                && let Some(Some(carrier)) = self.carriers.get_mut(*agent)
             {
-                carrier.kill();
+                // It stops when its pipe ends, and keeps what it did: one that only stood still is not killed.
+                carrier.close();
             }
             let _ = self.tell.send(event);
         }
@@ -210,7 +218,8 @@ impl Desk {
         self.turn();
         let mut carriers: Vec<Carrier> = self.carriers.drain(..).flatten().collect();
         carriers.iter_mut().for_each(Carrier::close);
-        carriers.into_iter().for_each(Carrier::end);
+        let until = Carrier::leave_until();
+        carriers.into_iter().for_each(|it| it.end_by(until));
     }
 }
 

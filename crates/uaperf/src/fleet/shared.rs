@@ -229,12 +229,16 @@ impl Fleet {
                     }
                 }
                 Some(Some(Event::Books { agent, bytes })) => {
-                    if let Some((ledger, shelf)) = &kept
-                        && let Err(error) = shelf.put(&ledger.own(agent).taken(), &bytes)
-                    {
-                        warn(&error.into());
+                    let put = kept.as_ref().map_or(Ok(()), |(ledger, shelf)| {
+                        shelf.put(&ledger.own(agent).taken(), &bytes)
+                    });
+                    match put {
+                        Ok(()) => self.crew.taken(agent),
+                        Err(error) => {
+                            warn(&error.into());
+                            self.crew.leave(agent);
+                        }
                     }
-                    self.crew.taken(agent);
                     match unpack(&bytes) {
                         Ok(told) => {
                             if let Some(place) = books.get_mut(agent) {

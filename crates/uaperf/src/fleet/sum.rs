@@ -69,6 +69,9 @@ impl Shared {
     }
 }
 
+/// Agents that begin within this of the agreed moment have begun together.
+const TOGETHER_NS: u64 = 100_000_000;
+
 /// Adds up what agents told of a phase.
 pub fn add_up(
     phase: &Phase,
@@ -93,6 +96,18 @@ pub fn add_up(
         late,
     } in agents
     {
+        let began_late = books.as_ref().map_or(0, |it| it.late_ns);
+        if began_late > 0
+            && let Figure::Known(error) = &mut host.clock.begin_error_ns
+        {
+            *error = error.saturating_add(began_late);
+        }
+        if began_late > TOGETHER_NS {
+            shared.missing.push(Missing::Begin {
+                name: host.name.clone(),
+                late_ns: began_late,
+            });
+        }
         if host.lost.is_none() && host.sessions > 0 {
             bounds.extend(host.clock.begin_error_ns.known().copied());
         }

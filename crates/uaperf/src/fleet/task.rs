@@ -64,6 +64,8 @@ pub struct Books {
     pub run: String,
     /// By how much delays can be wrong there, where that is known.
     pub clock_error_ns: Option<u64>,
+    /// How long after the agreed moment it began: the word of it came late, or the process stood still.
+    pub late_ns: u64,
 }
 
 /// What goes on while an agent works at its share.

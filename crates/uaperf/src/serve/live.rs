@@ -269,12 +269,10 @@ fn over(block: &[String], lines: usize, width: usize) -> String {
     text
 }
 
-/// What a server did in all.
-pub fn totals(watches: &[Watch]) -> String {
-    let counted = counted(watches);
-    let tally = tally(watches);
+/// What servers counted, and what became of values and messages: the lines that each of their kind ends with.
+pub fn sums(counted: &Counted, tally: &Tally) -> String {
     let values = tally.values();
-    let mut text = format!(
+    format!(
         "sessions {}, subscriptions {}, requests {}, refused {}\n\
          values read {}, written {}, methods called {}\n\
          samples {}, filtered {}, queued {}, overwritten {}, overflowed {}, sent {}\n\
@@ -297,7 +295,13 @@ pub fn totals(watches: &[Watch]) -> String {
         tally.messages.unsent,
         tally.messages.acknowledged,
         tally.messages.republished,
-    );
+    )
+}
+
+/// What a server did in all.
+pub fn totals(watches: &[Watch]) -> String {
+    let counted = counted(watches);
+    let mut text = sums(&counted, &tally(watches));
     let (channels, sessions) = (
         counted.security_rejected_channels,
         counted.security_rejected_sessions,

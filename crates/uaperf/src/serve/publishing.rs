@@ -329,8 +329,40 @@ pub fn count_up(all: &mut [plant::Publishing], n: u16) {
     let ids = || all.iter().map(|it| it.publisher);
     let (low, high) = (ids().min().unwrap_or(0), ids().max().unwrap_or(0));
     let span = (high - low).saturating_add(1);
+    move_up(all, n.wrapping_mul(span));
+}
+
+fn move_up(all: &mut [plant::Publishing], by: u16) {
     for it in all {
-        it.publisher = it.publisher.wrapping_add(n.wrapping_mul(span));
+        it.publisher = it.publisher.wrapping_add(by);
+    }
+}
+
+/// PublisherIds of servers that may publish different numbers of things: no two of them have one.
+#[derive(Debug, Default)]
+pub struct Ids {
+    next: u16,
+    taken: std::collections::HashSet<u16>,
+}
+
+impl Ids {
+    /// Moves those of the next server up, behind those that were given before. Once all are taken they begin anew.
+    pub fn give(&mut self, all: &mut [plant::Publishing]) {
+        let is_free = |by: u16| {
+            let mut ids = all.iter().map(|it| it.publisher.wrapping_add(by));
+            ids.all(|id| id > 0 && !self.taken.contains(&id))
+        };
+        let by = (0..=u16::MAX)
+            .map(|n| self.next.wrapping_add(n))
+            .find(|by| is_free(*by));
+        let Some(by) = by else {
+            self.taken.clear();
+            self.next = 0;
+            return;
+        };
+        move_up(all, by);
+        self.taken.extend(all.iter().map(|it| it.publisher));
+        self.next = by;
     }
 }
 
@@ -485,5 +517,37 @@ mod tests {
             all.map(|it| it.publisher)
         };
         assert_eq!([of(0), of(1), of(2)], [[1, 2], [3, 4], [5, 6]]);
+    }
+
+    #[test]
+    fn servers_with_different_plants_have_publisher_ids_of_their_own() {
+        let with = |ids: &[u16]| -> Vec<plant::Publishing> {
+            let one = |&publisher: &u16| plant::Publishing {
+                publisher,
+                ..plant::Publishing::new("opc.udp://239.0.0.1".to_owned())
+            };
+            ids.iter().map(one).collect()
+        };
+        let mut ids = Ids::default();
+        let mut all = Vec::new();
+        for plant in [
+            &[100, 101, 102][..],
+            &[100, 101, 102],
+            &[97],
+            &[1],
+            &[1],
+            &[7, 9],
+        ] {
+            for _ in 0..20 {
+                let mut publishing = with(plant);
+                ids.give(&mut publishing);
+                all.extend(publishing.iter().map(|it| it.publisher));
+            }
+        }
+        assert_eq!(all.get(..4), Some(&[100, 101, 102, 103][..]));
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
     }
 }

@@ -9,6 +9,7 @@ use record::Timestamp;
 use serde::Serialize;
 
 use super::file::Landscape;
+use crate::serve::live::sums;
 
 /// Something that happened to devices.
 #[derive(Debug, Clone, Serialize)]
@@ -149,28 +150,8 @@ impl Joint {
 
     /// For people, at the end.
     pub fn totals(&self) -> String {
-        let (counted, tally) = (&self.total.counted, &self.total.subscriptions);
-        let values = tally.values();
-        let mut text = format!(
-            "devices {}, sessions {}, subscriptions {}, requests {}, refused {}\n\
-             values read {}, written {}; samples {}, overflowed {}, sent {}\n\
-             messages {}, dropped {}, unsent {}, acknowledged {}, republished {}\n",
-            self.total.devices,
-            counted.cumulated_sessions,
-            counted.cumulated_subscriptions,
-            counted.requests,
-            counted.rejected_requests,
-            counted.reads,
-            counted.writes,
-            values.samples,
-            values.overflowed,
-            values.sent,
-            tally.messages.made,
-            tally.messages.dropped,
-            tally.messages.unsent,
-            tally.messages.acknowledged,
-            tally.messages.republished,
-        );
+        let mut text = format!("devices {}\n", self.total.devices);
+        text += &sums(&self.total.counted, &self.total.subscriptions);
         for it in &self.events {
             let at = duration::show(it.at);
             // Writing into a text never fails.

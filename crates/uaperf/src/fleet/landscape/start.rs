@@ -78,7 +78,7 @@ pub fn start(
         took: Duration::ZERO,
         certificates: Duration::ZERO,
     };
-    let mut publisher = 0;
+    let mut publishers = publishing::Ids::default();
     for group in &landscape.groups {
         let before = Instant::now();
         let identities = identities(landscape, group, &store, patience)?;
@@ -98,8 +98,7 @@ pub fn start(
             for port in ports.into_iter().flatten().filter(|port| **port > 0) {
                 *port = port.saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
             }
-            publishing::count_up(&mut config.publish, publisher);
-            publisher = publisher.wrapping_add(1);
+            publishers.give(&mut config.publish);
             let address = config.listen;
             let server = Server::start_on(&common.site, config);
             let server = server.map_err(|error| unserved(device, address, &error))?;
