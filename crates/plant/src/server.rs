@@ -336,7 +336,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.lines.iter().for_each(|line| line.end());
         self.tls.clear();
-        // Those that stand still have no ear for mail.
+        // Those that stand still do not read their mail.
         self.shared.status.end();
         for post in &self.posts {
             post.send(Mail::Stop);
