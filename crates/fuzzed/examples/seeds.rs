@@ -48,6 +48,7 @@ fn main() {
     uadp();
     discovery();
     json();
+    uajson();
     mqtt();
     http();
     scripts::plant(|name, bytes| seed("plant", name, bytes));
@@ -594,6 +595,23 @@ fn json() {
                 &[&[flags], text.as_bytes()].concat(),
             );
         }
+    }
+}
+
+/// A message of each kind as bytes, and as the text that it is, some of them in the verbose style.
+fn uajson() {
+    use wire::json::{Style, write};
+    for (index, kind) in fuzzed::services::kinds().enumerate() {
+        let message = sample::message(kind, &mut Random(1));
+        let name = kind.name();
+        seed("uajson", name, &[&[index as u8], &message[4..]].concat());
+        let style = match index % 8 {
+            0 => Style::Verbose,
+            _ => Style::Compact,
+        };
+        let text = write(&message, style, usize::MAX).unwrap();
+        let data = [&[255], text.as_bytes()].concat();
+        seed("uajson", &format!("{name}-text"), &data);
     }
 }
 

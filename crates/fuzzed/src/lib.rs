@@ -26,6 +26,7 @@ mod script;
 pub mod server;
 pub mod services;
 pub mod uadp;
+pub mod uajson;
 
 pub use script::is_chosen;
 
@@ -33,7 +34,7 @@ pub use script::is_chosen;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All there are.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     ("frame", frame::run),
     ("channel", channel::run),
     ("services", services::run),
@@ -42,6 +43,7 @@ pub const TARGETS: [Target; 11] = [
     ("server", server::run),
     ("uadp", uadp::run),
     ("json", json::run),
+    ("uajson", uajson::run),
     ("mqtt", mqtt::run),
     ("http", http::run),
     ("plant", plant::run),

@@ -144,6 +144,11 @@ fn services_decode_any_bytes_or_say_what_is_wrong() {
 }
 
 #[test]
+fn messages_are_json_and_back_or_say_what_is_wrong() {
+    short_run("uajson");
+}
+
+#[test]
 fn no_certificate_is_trusted_that_no_authority_made() {
     short_run("certificates");
 }

@@ -1,5 +1,6 @@
 //! What can be wrong with the bytes of a NetworkMessage.
 
+use wire::json::scan::NotJson;
 use wire::template::walk::WalkError;
 
 /// Bytes that are no NetworkMessage, or one that this reader does not know.
@@ -108,6 +109,10 @@ pub enum Cause {
 }
 
 impl DecodeError {
+    pub(crate) fn not_json(error: NotJson) -> Self {
+        Self::new(error.offset, Cause::Json(error.wanted))
+    }
+
     pub(crate) fn new(offset: usize, cause: Cause) -> Self {
         Self { offset, cause }
     }

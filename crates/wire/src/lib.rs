@@ -11,6 +11,7 @@ pub mod channel;
 pub mod client;
 pub mod frame;
 pub mod job;
+pub mod json;
 mod log;
 pub mod policy;
 pub mod server;

@@ -2,7 +2,6 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`scan`] | JSON where it lies, to a bounded depth |
 //! | [`write_value`] | values of OPC UA as JSON |
 //! | [`read_value`] | and back |
 //! | [`message`] | a NetworkMessage as a value, and its text |
@@ -13,10 +12,12 @@
 pub mod message;
 pub mod metadata;
 pub mod read_value;
-pub mod scan;
 pub mod template;
 pub mod view;
 pub mod write_value;
+
+/// JSON where it lies, to a bounded depth.
+pub use wire::json::scan;
 
 pub use message::{JsonDataSetMessage, JsonField, JsonNetworkMessage};
 pub use metadata::{FieldMetaData, MetaData, MetaDataMessage, Status};

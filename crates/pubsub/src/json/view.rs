@@ -50,7 +50,7 @@ impl<'a> JsonView<'a> {
     /// # Errors
     /// It is no JSON, or none of Part 14.
     pub fn parse(bytes: &'a [u8], bare: bool) -> Result<Self, DecodeError> {
-        let whole = Value::parse(bytes)?;
+        let whole = Value::parse(bytes).map_err(DecodeError::not_json)?;
         let mut view = Self {
             message_type: MessageType::Data,
             message_id: None,

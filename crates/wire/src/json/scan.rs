@@ -1,14 +1,36 @@
 //! JSON where it lies (RFC 8259): values are visited, not built.
 //!
 //! [`Value::parse`] looks at all of a text once: what it lets pass is well-formed, to a depth that is bounded, so that
-//! going through it later finds no errors and cannot exhaust the stack.
+//! going through it later finds no errors and cannot exhaust the stack. Whoever goes through all of it takes
+//! [`Value::parse_marked`], which notes where arrays and objects end: they are stepped over then, and not read again at
+//! each level around them.
 
 use std::borrow::Cow;
 
-use crate::error::{Cause, DecodeError};
-
 /// So deep may arrays and objects lie in each other.
 const DEPTH: usize = 64;
+
+/// The same where ends are noted. A Variant in a Variant takes two levels, and Part 6, 5.1 asks for 100 of them.
+const DEPTH_MARKED: usize = 256;
+
+/// A text that is no JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no JSON: {wanted} was expected, at byte {offset}")]
+pub struct NotJson {
+    /// Where it showed.
+    pub offset: usize,
+    /// What should stand there.
+    pub wanted: &'static str,
+}
+
+/// Where an array or object ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The byte after it.
+    end: u32,
+    /// The number of the first array or object behind it.
+    next: u32,
+}
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +57,14 @@ pub struct Value<'a> {
     text: &'a str,
     /// Where it begins.
     at: usize,
+    marks: Marks<'a>,
+}
+
+/// The marks of a text, if it has any, and the number of the next array or object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Marks<'a> {
+    all: &'a [Mark],
+    next: usize,
 }
 
 /// A string in a text, still as it is written there.
@@ -61,22 +91,28 @@ impl<'a> Value<'a> {
     ///
     /// # Errors
     /// It is no JSON, or nested too deeply.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| DecodeError::new(error.valid_up_to(), Cause::Utf8("the text")))?;
-        let mut scanner = Scanner { text, at: 0 };
-        scanner.space();
-        let at = scanner.at;
-        let kind = scanner.value(DEPTH)?;
-        let end = scanner.at;
-        scanner.space();
-        match scanner.peek() {
-            None => Ok(Self {
-                kind,
-                text: text.get(at..end).unwrap_or_default(),
-                at,
-            }),
-            Some(_) => Err(scanner.fail("the end of the text")),
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, NotJson> {
+        let whole = Scanner::whole(bytes, None, DEPTH)?;
+        Ok(Self::of(whole, &[]))
+    }
+
+    /// Reads a text that is one value, and notes in `marks` where its arrays and objects end.
+    ///
+    /// # Errors
+    /// It is no JSON, or nested too deeply.
+    pub fn parse_marked(bytes: &'a [u8], marks: &'a mut Vec<Mark>) -> Result<Self, NotJson> {
+        marks.clear();
+        let whole = Scanner::whole(bytes, Some(&mut *marks), DEPTH_MARKED)?;
+        Ok(Self::of(whole, marks))
+    }
+
+    fn of((kind, text, at): (Kind, &'a str, usize), all: &'a [Mark]) -> Self {
+        let marks = Marks { all, next: 0 };
+        Self {
+            kind,
+            text,
+            at,
+            marks,
         }
     }
 
@@ -135,9 +171,14 @@ impl<'a> Value<'a> {
             true => self.text.get(1..self.text.len().saturating_sub(1)),
             false => None,
         };
+        let Marks { all, next } = self.marks;
         Walk {
             rest: inside.unwrap_or_default(),
             at: self.at + 1,
+            marks: Marks {
+                all,
+                next: next + 1,
+            },
         }
     }
 }
@@ -172,18 +213,30 @@ impl<'a> Iterator for Members<'a> {
 struct Walk<'a> {
     rest: &'a str,
     at: usize,
+    marks: Marks<'a>,
 }
 
 impl<'a> Walk<'a> {
+    /// The length of the array or object that begins here.
+    fn nested_len(&mut self, bytes: &[u8], at: usize) -> usize {
+        let Some(mark) = self.marks.all.get(self.marks.next) else {
+            return nested_end(bytes);
+        };
+        self.marks.next = mark.next as usize;
+        (mark.end as usize).saturating_sub(at)
+    }
+
     fn value(&mut self) -> Option<Value<'a>> {
         let between = |byte: &u8| !matches!(byte, b',' | b':' | b' ' | b'\t' | b'\n' | b'\r');
         let skip = self.rest.bytes().position(|byte| between(&byte))?;
         let text = self.rest.get(skip..)?;
         let bytes = text.as_bytes();
+        let at = self.at + skip;
+        let marks = self.marks;
         let (kind, len) = match bytes.first()? {
             b'"' => (Kind::String, string_end(bytes)),
-            b'[' => (Kind::Array, nested_end(bytes)),
-            b'{' => (Kind::Object, nested_end(bytes)),
+            b'[' => (Kind::Array, self.nested_len(bytes, at)),
+            b'{' => (Kind::Object, self.nested_len(bytes, at)),
             first => {
                 let len = bytes.iter().position(|byte| !between(byte));
                 let kind = match first {
@@ -195,11 +248,15 @@ impl<'a> Walk<'a> {
                 (kind, len.unwrap_or(bytes.len()))
             }
         };
-        let at = self.at + skip;
         let (text, rest) = text.split_at_checked(len)?;
         self.rest = rest;
         self.at = at + len;
-        Some(Value { kind, text, at })
+        Some(Value {
+            kind,
+            text,
+            at,
+            marks,
+        })
     }
 }
 
@@ -239,12 +296,56 @@ fn nested_end(bytes: &[u8]) -> usize {
 
 /// Looks whether a text is well-formed.
 #[derive(Debug)]
-struct Scanner<'a> {
+struct Scanner<'a, 'm> {
     text: &'a str,
     at: usize,
+    marks: Option<&'m mut Vec<Mark>>,
 }
 
-impl Scanner<'_> {
+impl<'a, 'm> Scanner<'a, 'm> {
+    /// The one value that a text is, and where it begins.
+    fn whole(
+        bytes: &'a [u8],
+        marks: Option<&'m mut Vec<Mark>>,
+        depth: usize,
+    ) -> Result<(Kind, &'a str, usize), NotJson> {
+        let text = std::str::from_utf8(bytes).map_err(|error| NotJson {
+            offset: error.valid_up_to(),
+            wanted: "a text in UTF-8",
+        })?;
+        let mut scanner = Scanner { text, at: 0, marks };
+        scanner.space();
+        let at = scanner.at;
+        let kind = scanner.value(depth)?;
+        let end = scanner.at;
+        scanner.space();
+        match scanner.peek() {
+            None => Ok((kind, text.get(at..end).unwrap_or_default(), at)),
+            Some(_) => Err(scanner.fail("the end of the text")),
+        }
+    }
+
+    /// Goes through an array or object, and notes where it ends.
+    fn nested(
+        &mut self,
+        depth: usize,
+        inside: fn(&mut Self, usize) -> Result<(), NotJson>,
+    ) -> Result<(), NotJson> {
+        let number = self.marks.as_mut().map(|marks| {
+            marks.push(Mark { end: 0, next: 0 });
+            marks.len() - 1
+        });
+        inside(self, depth)?;
+        let end = u32::try_from(self.at).map_err(|_| self.fail("less than 4 GiB"))?;
+        if let (Some(marks), Some(number)) = (self.marks.as_mut(), number) {
+            let next = u32::try_from(marks.len()).unwrap_or(u32::MAX);
+            if let Some(mark) = marks.get_mut(number) {
+                *mark = Mark { end, next };
+            }
+        }
+        Ok(())
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -262,18 +363,21 @@ impl Scanner<'_> {
     }
 
     #[cold]
-    fn fail(&self, wanted: &'static str) -> DecodeError {
-        DecodeError::new(self.at, Cause::Json(wanted))
+    fn fail(&self, wanted: &'static str) -> NotJson {
+        NotJson {
+            offset: self.at,
+            wanted,
+        }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Kind, DecodeError> {
+    fn value(&mut self, depth: usize) -> Result<Kind, NotJson> {
         let Some(deeper) = depth.checked_sub(1) else {
             return Err(self.fail("an end: arrays and objects are nested too deeply"));
         };
         match self.peek() {
             Some(b'"') => self.string().map(|()| Kind::String),
-            Some(b'{') => self.object(deeper).map(|()| Kind::Object),
-            Some(b'[') => self.array(deeper).map(|()| Kind::Array),
+            Some(b'{') => self.nested(deeper, Self::object).map(|()| Kind::Object),
+            Some(b'[') => self.nested(deeper, Self::array).map(|()| Kind::Array),
             Some(b'-' | b'0'..=b'9') => self.number().map(|()| Kind::Number),
             _ => {
                 for (word, kind) in [
@@ -292,7 +396,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn array(&mut self, depth: usize) -> Result<(), DecodeError> {
+    fn array(&mut self, depth: usize) -> Result<(), NotJson> {
         self.at += 1;
         self.space();
         if self.take(b']') {
@@ -310,7 +414,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<(), DecodeError> {
+    fn object(&mut self, depth: usize) -> Result<(), NotJson> {
         self.at += 1;
         self.space();
         if self.take(b'}') {
@@ -337,7 +441,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn string(&mut self) -> Result<(), DecodeError> {
+    fn string(&mut self) -> Result<(), NotJson> {
         self.at += 1;
         loop {
             match self.peek() {
@@ -368,7 +472,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn digits(&mut self) -> Result<(), DecodeError> {
+    fn digits(&mut self) -> Result<(), NotJson> {
         if !matches!(self.peek(), Some(b'0'..=b'9')) {
             return Err(self.fail("a digit"));
         }
@@ -378,7 +482,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn number(&mut self) -> Result<(), DecodeError> {
+    fn number(&mut self) -> Result<(), NotJson> {
         self.take(b'-');
         if !self.take(b'0') {
             self.digits()?;
@@ -465,6 +569,35 @@ mod tests {
         assert_eq!(c.kind(), Kind::Boolean(true));
         assert_eq!(value.members().count(), 3);
         assert_eq!(value.get("a").unwrap().kind(), Kind::Array);
+    }
+
+    #[test]
+    fn a_text_with_marks_is_visited_as_one_without() {
+        fn same(a: Value<'_>, b: Value<'_>) {
+            assert_eq!(
+                (a.kind(), a.at(), a.as_written()),
+                (b.kind(), b.at(), b.as_written())
+            );
+            let (all, marked): (Vec<_>, Vec<_>) = (a.items().collect(), b.items().collect());
+            assert_eq!(all.len(), marked.len());
+            all.into_iter().zip(marked).for_each(|(a, b)| same(a, b));
+            let (all, marked): (Vec<_>, Vec<_>) = (a.members().collect(), b.members().collect());
+            assert_eq!(all.len(), marked.len());
+            for ((name, a), (marked, b)) in all.into_iter().zip(marked) {
+                assert_eq!(name, marked);
+                same(a, b);
+            }
+        }
+        let text = br#" {"a":[ [1,[2,{}]], {"b":[]}, "]" ],"c":{"d":{"e":[3]},"f":4} , "g":[[]]}"#;
+        let mut marks = Vec::new();
+        let marked = Value::parse_marked(text, &mut marks).unwrap();
+        same(Value::parse(text).unwrap(), marked);
+        assert_eq!(marked.get("g").unwrap().items().count(), 1);
+        // And what marks are for: depth that would otherwise be read again at each level.
+        let deep = ["[".repeat(256), "]".repeat(256)].concat();
+        assert!(Value::parse_marked(deep.as_bytes(), &mut Vec::new()).is_ok());
+        let deeper = ["[".repeat(257), "]".repeat(257)].concat();
+        assert!(Value::parse_marked(deeper.as_bytes(), &mut Vec::new()).is_err());
     }
 
     #[test]
