@@ -1,6 +1,6 @@
 //! What a peer of `opc.https` says inside TLS: heads and bodies of HTTP, towards either role.
 
-use wss::{CHANNEL_ID, Exchange, Http, HttpError, Role, TOKEN_ID};
+use wss::{CHANNEL_ID, Exchange, Http, HttpError, Media, Role, TOKEN_ID};
 
 use crate::script::Script;
 
@@ -32,6 +32,8 @@ fn feed(role: Role, waiting: u32, bytes: &[u8], piece: usize) -> (Vec<u8>, Resul
         host: "plc:443".into(),
         path: String::new(),
         longest: MOST,
+        media: Media::Binary,
+        origin: (waiting & 1 == 0).then(|| "*".to_owned()),
     };
     let mut exchange = Exchange::new(role, about);
     let mut sent = Vec::new();
@@ -45,8 +47,12 @@ fn feed(role: Role, waiting: u32, bytes: &[u8], piece: usize) -> (Vec<u8>, Resul
     let mut chunks = Vec::new();
     for piece in bytes.chunks(piece.max(1)) {
         let taken = exchange.take(piece, &mut chunks);
-        // Requests that wait are four bytes each.
-        assert!(exchange.held() <= KEPT + 4 * 4096, "{}", exchange.held());
+        // Requests that wait are eight bytes each, and a body in JSON is kept until all of it is there.
+        assert!(
+            exchange.held() <= KEPT + MOST + 8 * 4096,
+            "{}",
+            exchange.held()
+        );
         if taken.is_err() {
             return (chunks, taken);
         }

@@ -27,6 +27,8 @@ pub struct Config {
     pub wss: Option<u16>,
     /// The port at which clients come over HTTPS (`opc.https`), at the same address; port 0 takes a free one.
     pub https: Option<u16>,
+    /// Whose pages browsers may let ask over HTTPS: an origin such as `https://hmi.example`, or `*` (CORS).
+    pub cors: Option<String>,
     /// The host in the endpoint's URL. When not given it is the address, or with one that stands for all what each
     /// client came by.
     pub host: Option<String>,
@@ -86,6 +88,7 @@ impl Default for Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             wss: None,
             https: None,
+            cors: None,
             host: None,
             advertise: None,
             reverse: Vec::new(),
@@ -129,6 +132,9 @@ impl Plant {
         }
         config.wss = self.wss.or(config.wss);
         config.https = self.https.or(config.https);
+        if self.cors.is_some() {
+            config.cors.clone_from(&self.cors);
+        }
         if self.host.is_some() {
             config.host.clone_from(&self.host);
         }

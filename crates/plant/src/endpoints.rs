@@ -68,20 +68,30 @@ pub fn endpoints(
         let offered = offered.iter();
         offered.map(move |&protection| (transport, url, protection))
     });
-    each.map(|(transport, url, protection)| EndpointDescription {
-        endpoint_url: url.into(),
-        server: server.clone(),
-        server_certificate: certificate(protection.policy),
-        security_mode: protection.mode.into(),
-        security_policy_uri: protection.policy.uri().into(),
-        user_identity_tokens: Some(tokens(config, protection, identities)),
-        transport_profile_uri: transport.profile().into(),
-        security_level: match transport {
-            // Recommended as all are that encrypt, and behind those of which both sides prove who they are.
-            Transport::Https => 1,
-            Transport::Tcp | Transport::Wss => level(protection),
+    // In JSON it is TLS alone that protects, over WebSockets, too.
+    let in_json = urls.each().filter_map(|(transport, url)| {
+        let profile = transport.json_profile()?;
+        Some((transport, profile, url, Protection::NONE))
+    });
+    let each = each.map(|(transport, url, it)| (transport, transport.profile(), url, it));
+    let each = each.chain(in_json);
+    each.map(
+        |(transport, profile, url, protection)| EndpointDescription {
+            endpoint_url: url.into(),
+            server: server.clone(),
+            server_certificate: certificate(protection.policy),
+            security_mode: protection.mode.into(),
+            security_policy_uri: protection.policy.uri().into(),
+            user_identity_tokens: Some(tokens(config, protection, identities)),
+            transport_profile_uri: profile.into(),
+            security_level: match transport {
+                // Recommended as all are that encrypt, and behind those of which both sides prove who they are.
+                Transport::Https => 1,
+                Transport::Wss if Some(profile) == transport.json_profile() => 1,
+                Transport::Tcp | Transport::Wss => level(protection),
+            },
         },
-    })
+    )
     .collect()
 }
 

@@ -43,8 +43,8 @@ impl Listening {
             bytes => bytes as usize,
         };
         let inside = [
-            (config.wss, Inside::Wss),
-            (config.https, Inside::Https(longest)),
+            (config.wss, Inside::Wss(longest)),
+            (config.https, Inside::Https(longest, config.cors.clone())),
         ];
         let asked = inside
             .into_iter()

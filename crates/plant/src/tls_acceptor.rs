@@ -37,7 +37,7 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// The thread, which ends with this.
 pub struct TlsAcceptor {
     address: SocketAddr,
-    inside: Inside,
+    transport: Transport,
     over: Arc<AtomicBool>,
     waker: Arc<Waker>,
     thread: Option<JoinHandle<()>>,
@@ -52,27 +52,27 @@ struct Arrival {
 }
 
 /// What is inside TLS.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Inside {
-    /// A WebSocket.
-    Wss,
-    /// Requests of HTTP, with bodies of at most so many bytes.
-    Https(usize),
+    /// A WebSocket, with messages of at most so many bytes if they are JSON.
+    Wss(usize),
+    /// Requests of HTTP, with bodies of at most so many bytes, of pages of this origin, too.
+    Https(usize, Option<String>),
 }
 
 impl Inside {
-    fn accept(self, tls: &TlsServer) -> Result<Tunnel, TunnelError> {
+    fn accept(&self, tls: &TlsServer) -> Result<Tunnel, TunnelError> {
         match self {
-            Self::Wss => Tunnel::accept(tls),
-            Self::Https(longest) => Tunnel::accept_posts(tls, longest),
+            Self::Wss(longest) => Tunnel::accept(tls, Some(*longest)),
+            Self::Https(longest, origin) => Tunnel::accept_posts(tls, *longest, origin.as_deref()),
         }
     }
 
     /// What it carries messages as.
-    pub fn transport(self) -> Transport {
+    pub fn transport(&self) -> Transport {
         match self {
-            Self::Wss => Transport::Wss,
-            Self::Https(_) => Transport::Https,
+            Self::Wss(_) => Transport::Wss,
+            Self::Https(..) => Transport::Https,
         }
     }
 }
@@ -115,6 +115,7 @@ impl TlsAcceptor {
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         let over = Arc::new(AtomicBool::new(false));
         let is_over = Arc::clone(&over);
+        let (thread, transport) = (name(&inside), inside.transport());
         let accepting = Loop {
             poll,
             listener,
@@ -130,14 +131,14 @@ impl TlsAcceptor {
             acceptor,
         };
         let thread = std::thread::Builder::new()
-            .name(format!("plant-{}", name(inside)))
+            .name(format!("plant-{thread}"))
             .spawn(move || {
                 begin();
                 accepting.run(&is_over);
             })?;
         Ok(Self {
             address,
-            inside,
+            transport,
             over,
             waker,
             thread: Some(thread),
@@ -146,7 +147,7 @@ impl TlsAcceptor {
 
     /// What it accepts connections of.
     pub fn transport(&self) -> Transport {
-        self.inside.transport()
+        self.transport
     }
 
     /// Where it listens.
@@ -166,10 +167,10 @@ impl Drop for TlsAcceptor {
     }
 }
 
-fn name(inside: Inside) -> &'static str {
+fn name(inside: &Inside) -> &'static str {
     match inside {
-        Inside::Wss => "wss",
-        Inside::Https(_) => "https",
+        Inside::Wss(_) => "wss",
+        Inside::Https(..) => "https",
     }
 }
 
@@ -309,7 +310,7 @@ impl Loop {
             // The rest of the answer goes with what is written next.
             let _ = tunnel.flush(socket);
             let took = arrival.since.elapsed();
-            let over = name(self.inside);
+            let over = name(&self.inside);
             info!(address = ?arrival.socket.peer_addr().ok(), ?took, over, "connection opened");
             self.acceptor.send(Mail::Secured(Box::new(Secured {
                 socket: arrival.socket,
@@ -335,7 +336,7 @@ impl Loop {
     fn give_up(&mut self, id: SlotId, reason: &str) {
         if let Some(mut arrival) = self.remove(id) {
             self.counters.refused_connections.add(1);
-            info!(address = ?arrival.socket.peer_addr().ok(), reason, over = name(self.inside), "no connection");
+            info!(address = ?arrival.socket.peer_addr().ok(), reason, over = name(&self.inside), "no connection");
             arrival.tunnel.close();
             // As much of it as the socket takes now.
             let _ = arrival.tunnel.flush(&mut arrival.socket);

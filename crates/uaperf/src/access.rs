@@ -59,6 +59,9 @@ pub struct Args {
     /// Log in with the token in this file that an authorization service issued, such as a JWT
     #[arg(long, value_name = "FILE", group = "secret", conflicts_with_all = ["user_cert", "user"])]
     user_token: Option<PathBuf>,
+    /// How messages are encoded: binary or json; json over opc.https and opc.wss only
+    #[arg(long, value_name = "ENCODING", value_enum, default_value_t)]
+    encoding: Encoding,
     /// Put a link between here and the server: a preset such as 4g or satellite, or 2Mbit/s,delay=20ms,loss=1%
     #[arg(long, value_name = "PRESET|SPEC")]
     link: Option<Spec>,
@@ -72,6 +75,16 @@ pub struct Args {
     /// The secret of --user, where another process has asked for it.
     #[arg(skip)]
     given: Option<Zeroizing<String>>,
+}
+
+/// How messages are encoded (Part 6, 5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Encoding {
+    /// OPC UA Binary.
+    #[default]
+    Binary,
+    /// JSON, in its compact form.
+    Json,
 }
 
 /// Whose certificates are accepted.
@@ -220,6 +233,7 @@ impl Args {
             asker: trusted.asker,
             user,
             plain_password: self.plain_password,
+            json: self.encoding == Encoding::Json,
             link: self.link(&url)?,
             callers: self.callers()?,
             recorder: self.pcap.begin()?,

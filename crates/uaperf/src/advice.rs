@@ -99,6 +99,9 @@ fn link(error: &LinkError, access: &Access) -> Option<String> {
         }
         LinkError::OtherProtocol(_) => "look for the OPC UA port in the server's manual".into(),
         LinkError::Tunnel(TunnelError::Tls(error)) => return tls(error, access),
+        LinkError::NoJson => {
+            "give the server's opc.https:// or opc.wss:// URL, or leave --encoding out".into()
+        }
         LinkError::OnlyNone(_) => "leave --security out, or give the server's opc.tcp:// URL".into(),
         LinkError::Tunnel(TunnelError::Upgrade(_)) => {
             "is there a path in the URL of its opc.wss endpoint? `uaperf discover` shows its endpoints over opc.tcp"

@@ -56,6 +56,9 @@ pub struct Args {
     /// Listen for opc.https on this port, too: requests of HTTP inside TLS, with the server's certificate; 0 takes a free one
     #[arg(long, value_name = "PORT")]
     https: Option<u16>,
+    /// Whose pages browsers may let ask over --https: an origin such as https://hmi.example, or * for any [default: nobody's]
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    cors: Option<String>,
     /// Host name to give in endpoint URLs instead of the address
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
@@ -271,6 +274,14 @@ fn over_tcp(text: &str) -> Result<Url, String> {
     }
 }
 
+/// Whose pages may ask.
+fn origin(text: &str) -> Result<String, String> {
+    match plant::is_origin(text) {
+        true => Ok(text.to_owned()),
+        false => Err("want what browsers call an origin, such as https://hmi.example or http://localhost:8080, or *".to_owned()),
+    }
+}
+
 /// An address to listen on; who types a port with it is told where that goes.
 fn address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| match text.parse::<SocketAddr>() {
@@ -359,6 +370,13 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     }
     config.wss = args.wss.or(config.wss);
     config.https = args.https.or(config.https);
+    if args.cors.is_some() {
+        config.cors.clone_from(&args.cors);
+    }
+    if config.cors.is_some() && config.https.is_none() {
+        let what = "--cors says whose pages may ask over HTTPS, and there is no --https";
+        return Err(Failure::usage(what.to_owned()).into());
+    }
     if args.host.is_some() {
         config.host.clone_from(&args.host);
         config.advertise = None;

@@ -106,3 +106,60 @@ fn certificates_of_tls_are_judged_over_https_too() {
     }
     assert_eq!(probe(&["--trust"]).code, 0);
 }
+
+/// Part 6, 5.4 and 7.5.2: over HTTPS and over WebSockets, where only TLS protects.
+#[test]
+fn messages_are_json_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--https", "0", "--wss", "0", "--trust"];
+    let mut server = Server::start(&folder.path().join("server"), &options);
+    let mut urls = Vec::new();
+    for _ in 0..2 {
+        let mut line = String::new();
+        server.out.read_line(&mut line).unwrap();
+        urls.push(ready(&line).to_owned());
+    }
+    let say = |words: &[&str]| {
+        let more = ["--trust", "--timeout", "60s", "--encoding", "json"];
+        Said::by(&mut command(folder.path(), &[words, &more].concat()))
+    };
+    for url in &urls {
+        let read = ["read", url, "-n", "ns=2;i=1000..1009", "--sessions", "2"];
+        let bounds = ["--requests", "200", "--out", "run.json", "--batch", "10"];
+        let said = say(&[&read[..], &bounds, &["--in-flight", "4"]].concat());
+        assert!([0, 4].contains(&said.code), "{}", said.err);
+        let run = json(&folder.path().join("run.json"));
+        let total = &run["phases"][0]["total"];
+        assert_eq!(total["completed"], 200, "{total}");
+        assert_eq!(total["failed"].as_u64().unwrap_or(0), 0, "{total}");
+        assert_eq!(run["targets"][0]["security"], "None, messages in JSON");
+        let said = say(&["probe", url, "--json"]);
+        assert_eq!(said.code, 0, "{}", said.err);
+        let probe: Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!(probe["endpoints"][0]["url"], url.as_str());
+    }
+    let wss = urls.iter().find(|url| url.starts_with("opc.wss")).unwrap();
+    let said = say(&["subscribe", wss, "-n", "ns=2;i=1000", "--duration", "1s"]);
+    assert!([0, 4].contains(&said.code), "{}", said.err);
+    // Nothing protects messages in JSON but TLS, and over TCP there is none.
+    let said = say(&["probe", wss, "--security", "Basic256Sha256:Sign"]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    let said = say(&["probe", &server.url]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    assert!(said.err.contains("OPC UA Binary only"), "{}", said.err);
+}
+
+#[test]
+fn an_origin_is_what_browsers_call_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let say = |words: &[&str]| {
+        let more = ["serve", "--port", "0"];
+        Said::by(&mut command(folder.path(), &[&more, words].concat()))
+    };
+    let said = say(&["--https", "0", "--cors", "hmi.example/a"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("origin"), "{}", said.err);
+    let said = say(&["--cors", "*"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("--https"), "{}", said.err);
+}

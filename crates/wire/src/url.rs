@@ -51,9 +51,19 @@ impl Transport {
         }
     }
 
-    /// The one of a TransportProfileUri, if it is one of these.
+    /// The same with messages in JSON, where there is that.
+    pub fn json_profile(self) -> Option<&'static str> {
+        match self {
+            Self::Tcp => None,
+            Self::Wss => Some("http://opcfoundation.org/UA-Profile/Transport/wss-uajson"),
+            Self::Https => Some("http://opcfoundation.org/UA-Profile/Transport/https-uajson"),
+        }
+    }
+
+    /// The one of a TransportProfileUri, with either encoding, if it is one of these.
     pub fn of_profile(uri: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.profile() == uri)
+        let is_its = |it: &Self| it.profile() == uri || it.json_profile() == Some(uri);
+        Self::ALL.into_iter().find(is_its)
     }
 }
 

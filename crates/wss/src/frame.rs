@@ -48,6 +48,15 @@ pub enum Violation {
     /// A length that is not written in the shortest way, or is beyond 2^63.
     #[error("the length of a frame is not written as it has to be")]
     Length,
+    /// Only text frames carry messages in JSON.
+    #[error("a frame carries bytes; opcua+uajson has text frames only")]
+    Binary,
+    /// Text that is no message.
+    #[error("a text frame is no message in JSON")]
+    NoMessage,
+    /// A message in JSON that is longer than this side takes.
+    #[error("a message is longer than this side takes")]
+    TooLong,
     /// A part without a beginning, or a beginning before the end of another message.
     #[error("the parts of a message do not follow each other")]
     Order,
@@ -63,8 +72,10 @@ impl Violation {
     /// The status code of a close frame that says so (RFC 6455, 7.4.1).
     pub fn close_code(self) -> u16 {
         match self {
-            Self::Text => 1003,
+            Self::Text | Self::Binary => 1003,
+            Self::NoMessage => 1007,
             Self::Flood => 1008,
+            Self::TooLong => 1009,
             _ => 1002,
         }
     }
@@ -137,6 +148,8 @@ pub struct Step {
     pub given: usize,
     /// A control frame was among them; what follows it was not looked at.
     pub control: Option<Control>,
+    /// A message of text ended; what follows it was not looked at.
+    pub ended: bool,
 }
 
 /// What of a frame is still to come.
@@ -152,6 +165,8 @@ struct Frame {
 #[derive(Debug)]
 pub struct Deframer {
     role: Role,
+    /// Data is text, of which each message counts.
+    is_text: bool,
     header: [u8; MOST_HEADER],
     have: usize,
     frame: Option<Frame>,
@@ -167,12 +182,21 @@ impl Deframer {
     pub fn new(role: Role) -> Self {
         Self {
             role,
+            is_text: false,
             header: [0; MOST_HEADER],
             have: 0,
             frame: None,
             control: Payload::default(),
             in_message: false,
             empty: 0,
+        }
+    }
+
+    /// The same where data is text.
+    pub fn of_text(role: Role) -> Self {
+        Self {
+            is_text: true,
+            ..Self::new(role)
         }
     }
 
@@ -226,6 +250,10 @@ impl Deframer {
                 return Ok(step);
             }
             self.in_message = !frame.is_final;
+            if self.is_text && frame.is_final {
+                step.ended = true;
+                return Ok(step);
+            }
         }
     }
 
@@ -299,16 +327,17 @@ impl Deframer {
         };
         match opcode {
             CONTINUATION if !self.in_message => return Err(Violation::Order),
-            BINARY if self.in_message => return Err(Violation::Order),
-            CONTINUATION | BINARY => {}
-            TEXT => return Err(Violation::Text),
+            TEXT if !self.is_text => return Err(Violation::Text),
+            BINARY if self.is_text => return Err(Violation::Binary),
+            TEXT | BINARY if self.in_message => return Err(Violation::Order),
+            CONTINUATION | TEXT | BINARY => {}
             CLOSE | PING | PONG if !is_final || left > MOST_CONTROL as u64 => {
                 return Err(Violation::Control);
             }
             CLOSE | PING | PONG => self.control = Payload::default(),
             other => return Err(Violation::Opcode(other)),
         }
-        if opcode != CONTINUATION && opcode != BINARY || left == 0 {
+        if opcode & 0x8 != 0 || left == 0 {
             self.empty += 1;
             if self.empty > MOST_EMPTY {
                 return Err(Violation::Flood);
@@ -403,6 +432,12 @@ impl Framer {
                 self.append(&header, out);
             }
         }
+    }
+
+    /// Appends a message of text.
+    pub fn text(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        self.begin(TEXT, bytes.len(), out);
+        self.append(bytes, out);
     }
 
     /// Appends the answer to a ping.

@@ -9,12 +9,13 @@
 mod frame;
 mod http;
 mod mask;
+mod texts;
 mod tls;
 mod tunnel;
 mod upgrade;
 
 pub use frame::{Control, Deframer, Framer, Step, Violation};
-pub use http::{CHANNEL_ID, Exchange, Http, HttpError, Sink, TOKEN_ID};
+pub use http::{CHANNEL_ID, Exchange, Http, HttpError, Media, Sink, TOKEN_ID};
 pub use tls::{ClientCertificate, Judge, Rejected, Secured, TlsClient, TlsError, TlsServer};
 pub use tunnel::{Tunnel, TunnelError};
 pub use upgrade::{Refused, UpgradeError};

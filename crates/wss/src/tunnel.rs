@@ -9,9 +9,10 @@ use thiserror::Error;
 
 use super::Role;
 use crate::frame::{Deframer, Framer, Payload, Violation};
-use crate::http::{Exchange, Http, HttpError};
+use crate::http::{Exchange, Http, HttpError, Media};
+use crate::texts::Texts;
 use crate::tls::{Secured, Tls, TlsClient, TlsError, TlsServer, Turn};
-use crate::upgrade::{Refused, Request, UpgradeError};
+use crate::upgrade::{PROTOCOLS, Refused, Request, TEXT_PROTOCOL, UpgradeError};
 
 use inside::{Inside, Into};
 
@@ -71,8 +72,8 @@ enum Phase {
 /// What is done first once TLS is there.
 #[derive(Debug)]
 enum Opening {
-    /// A server waits for a request.
-    Wait,
+    /// A server waits for a request, and takes messages in JSON of at most so many bytes, if any.
+    Wait(Option<usize>),
     /// A client sends one.
     Ask(Box<Request>),
     /// A server of HTTP waits until somebody has asked for something.
@@ -88,8 +89,21 @@ enum Inner {
     Bare,
     /// A WebSocket.
     Frames(Box<Frames>),
+    /// A WebSocket whose frames are messages in JSON.
+    Texts(Box<Texts>),
     /// Requests of HTTP and their answers.
     Http(Box<Exchange>),
+}
+
+impl Inner {
+    /// That of a WebSocket.
+    fn framer(&mut self) -> Option<&mut Framer> {
+        match self {
+            Inner::Frames(frames) => Some(&mut frames.framer),
+            Inner::Texts(texts) => Some(&mut texts.framer),
+            Inner::Bare | Inner::Http(_) => None,
+        }
+    }
 }
 
 /// Both directions of a WebSocket.
@@ -146,10 +160,30 @@ impl Tunnel {
         random: fn(&mut [u8]),
     ) -> Result<Self, TunnelError> {
         let tls = config.connect(host)?;
-        let request = Request::new(&address(host, port), path, random);
+        let request = Request::new(&address(host, port), path, &PROTOCOLS, random);
         let opening = Opening::Ask(Box::new(request));
         let frames = Frames::new(Role::Client, random);
         let mut tunnel = Self::new(tls, Inner::Frames(Box::new(frames)), opening);
+        tunnel.receive(&mut [], &mut [])?;
+        Ok(tunnel)
+    }
+
+    /// The same with messages in JSON, of at most so many bytes.
+    ///
+    /// # Errors
+    /// TLS cannot ask for this host.
+    pub fn connect_texts(
+        config: &TlsClient,
+        (host, port): (&str, u16),
+        path: &str,
+        longest: usize,
+        random: fn(&mut [u8]),
+    ) -> Result<Self, TunnelError> {
+        let tls = config.connect(host)?;
+        let request = Request::new(&address(host, port), path, &[TEXT_PROTOCOL], random);
+        let opening = Opening::Ask(Box::new(request));
+        let texts = Texts::new(Role::Client, String::new(), longest, random);
+        let mut tunnel = Self::new(tls, Inner::Texts(Box::new(texts)), opening);
         tunnel.receive(&mut [], &mut [])?;
         Ok(tunnel)
     }
@@ -172,12 +206,14 @@ impl Tunnel {
         config: &TlsClient,
         (host, port): (&str, u16),
         path: &str,
-        longest: usize,
+        (longest, media): (usize, Media),
     ) -> Result<Self, TunnelError> {
         let about = Http {
             host: address(host, port),
             path: path.to_owned(),
             longest,
+            media,
+            origin: None,
         };
         let http = Inner::Http(Box::new(Exchange::new(Role::Client, about)));
         let mut tunnel = Self::new(config.connect(host)?, http, Opening::Bare);
@@ -185,30 +221,36 @@ impl Tunnel {
         Ok(tunnel)
     }
 
-    /// From a client of `opc.https`, whose requests have at most so many bytes.
+    /// From a client of `opc.https`, whose requests have at most so many bytes, and may be those of pages of this origin.
     ///
     /// # Errors
     /// TLS cannot begin.
-    pub fn accept_posts(config: &TlsServer, longest: usize) -> Result<Self, TunnelError> {
+    pub fn accept_posts(
+        config: &TlsServer,
+        longest: usize,
+        origin: Option<&str>,
+    ) -> Result<Self, TunnelError> {
         let about = Http {
             host: String::new(),
             path: String::new(),
             longest,
+            media: Media::Binary,
+            origin: origin.map(str::to_owned),
         };
         let http = Inner::Http(Box::new(Exchange::new(Role::Server, about)));
         Ok(Self::new(config.accept()?, http, Opening::Asked))
     }
 
-    /// From a client.
+    /// From a client, whose messages may be JSON of at most so many bytes, if at all.
     ///
     /// # Errors
     /// TLS cannot begin.
-    pub fn accept(config: &TlsServer) -> Result<Self, TunnelError> {
+    pub fn accept(config: &TlsServer, texts: Option<usize>) -> Result<Self, TunnelError> {
         // Servers mask nothing.
         let random: fn(&mut [u8]) = |_| ();
         let frames = Frames::new(Role::Server, random);
         let frames = Inner::Frames(Box::new(frames));
-        Ok(Self::new(config.accept()?, frames, Opening::Wait))
+        Ok(Self::new(config.accept()?, frames, Opening::Wait(texts)))
     }
 
     fn new(tls: Tls, inner: Inner, opening: Opening) -> Self {
@@ -244,18 +286,21 @@ impl Tunnel {
         matches!(self.phase, Phase::Closed)
     }
 
-    /// The URL that a client of `opc.https` asked for first, as it knows it; none over anything else.
+    /// The URL that a client asked for first, as it knows it, where there is no channel but the one that all share: over
+    /// `opc.https`, and with messages in JSON.
     pub fn asked(&self) -> Option<&str> {
         match &self.inner {
             Inner::Http(http) => http.asked(),
+            Inner::Texts(texts) => Some(&texts.asked),
             Inner::Bare | Inner::Frames(_) => None,
         }
     }
 
-    /// The number of the message of HTTP that came in part, if one did: its chunks may not show that.
+    /// The number of the message of HTTP or in JSON that came in part, if one did: its chunks may not show that.
     pub fn partial(&self) -> Option<u64> {
         match &self.inner {
             Inner::Http(http) => http.partial(),
+            Inner::Texts(texts) => texts.partial(),
             Inner::Bare | Inner::Frames(_) => None,
         }
     }
@@ -273,6 +318,7 @@ impl Tunnel {
         };
         let inner = match &self.inner {
             Inner::Http(http) => http.held(),
+            Inner::Texts(texts) => texts.held(),
             Inner::Bare | Inner::Frames(_) => 0,
         };
         head + inner + self.came.len() + self.given.len() + self.out.len()
@@ -378,6 +424,16 @@ impl Tunnel {
                 let made = http.send(bytes, &mut text).map_err(TunnelError::from);
                 made.and_then(|()| Ok(self.seal(&text)?))
             }
+            Inner::Texts(texts) => {
+                let mut framed = Vec::with_capacity(2 * bytes.len());
+                let ends = texts.send(bytes, &mut framed);
+                let sealed = self.seal(&framed).map_err(TunnelError::from);
+                if let Some(code) = ends {
+                    self.closes = self.closes.map(|_| code);
+                    self.close();
+                }
+                sealed
+            }
             Inner::Bare => self.seal(bytes).map_err(TunnelError::from),
         };
         let sent = sent.and_then(|()| self.answer());
@@ -411,11 +467,11 @@ impl Tunnel {
     /// Says that nothing more comes.
     pub fn close(&mut self) {
         if let Some(code) = self.closes.take()
-            && let Inner::Frames(frames) = &mut self.inner
-            && frames.framer.is_between()
+            && let Some(framer) = self.inner.framer()
+            && framer.is_between()
         {
             let mut framed = Vec::new();
-            frames.framer.close(&Payload::close(code), &mut framed);
+            framer.close(&Payload::close(code), &mut framed);
             // Where TLS is over, so is everything.
             let _ = self.seal(&framed);
         }
@@ -465,11 +521,11 @@ impl Tunnel {
                 self.seal(&aside)?;
             }
         }
-        if let Inner::Frames(frames) = &mut self.inner
-            && let Some(ping) = self.ping.take_if(|_| may && frames.framer.is_between())
+        if let Some(framer) = self.inner.framer()
+            && let Some(ping) = self.ping.take_if(|_| may && framer.is_between())
         {
             let mut framed = Vec::new();
-            frames.framer.pong(&ping, &mut framed);
+            framer.pong(&ping, &mut framed);
             self.seal(&framed)?;
         }
         Ok(())

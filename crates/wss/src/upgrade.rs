@@ -15,6 +15,9 @@ pub const MOST_FIELDS: usize = 64;
 /// Binary UACP in frames (Part 6, 7.5.2), as it is called since 1.05, and as 1.04 called it.
 pub const PROTOCOLS: [&str; 2] = ["opcua+uacp", "opcua+cp"];
 
+/// JSON in frames (Part 6, 7.5.2).
+pub const TEXT_PROTOCOL: &str = "opcua+uajson";
+
 /// RFC 6455, 1.3.
 const MAGIC: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -61,24 +64,43 @@ pub struct Request {
     pub text: Vec<u8>,
     /// The field that proves that its reader understood.
     pub accept: String,
+    /// The sub-protocols that will do.
+    protocols: &'static [&'static str],
+}
+
+/// What a client asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Upgrade {
+    /// The bytes of its request.
+    pub length: usize,
+    /// What it is to be answered with.
+    pub answer: String,
+    /// The URL as it knows it, if messages are to be JSON.
+    pub texts: Option<String>,
 }
 
 impl Request {
     /// For this path of this host, which stands there as in the URL.
-    pub fn new(host: &str, path: &str, random: fn(&mut [u8])) -> Self {
+    pub fn new(
+        host: &str,
+        path: &str,
+        protocols: &'static [&'static str],
+        random: fn(&mut [u8]),
+    ) -> Self {
         let mut nonce = [0; 16];
         random(&mut nonce);
         let key = STANDARD.encode(nonce);
         let path = if path.is_empty() { "/" } else { path };
-        let protocols = PROTOCOLS.join(", ");
+        let offered = protocols.join(", ");
         let text = format!(
             "GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
              Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\
-             Sec-WebSocket-Protocol: {protocols}\r\n\r\n"
+             Sec-WebSocket-Protocol: {offered}\r\n\r\n"
         );
         Self {
             text: text.into_bytes(),
             accept: accept(&key),
+            protocols,
         }
     }
 }
@@ -88,8 +110,8 @@ fn accept(key: &str) -> String {
     STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, both.as_bytes()))
 }
 
-/// Reads the answer to a request whose proof is `wanted`. How long it is, once all of it is there.
-pub fn read_answer(bytes: &[u8], wanted: &str) -> Result<Option<usize>, UpgradeError> {
+/// Reads the answer to a request. How long it is, once all of it is there.
+pub fn read_answer(bytes: &[u8], request: &Request) -> Result<Option<usize>, UpgradeError> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut answer = httparse::Response::new(&mut fields);
     let length = match answer.parse(bytes) {
@@ -115,7 +137,7 @@ pub fn read_answer(bytes: &[u8], wanted: &str) -> Result<Option<usize>, UpgradeE
     if !has_word(fields, "connection", "upgrade") {
         return Err(UpgradeError::Wrong("its Connection is no Upgrade"));
     }
-    if one(fields, "sec-websocket-accept") != Some(wanted) {
+    if one(fields, "sec-websocket-accept") != Some(&request.accept) {
         return Err(UpgradeError::Wrong("its Sec-WebSocket-Accept is not ours"));
     }
     if words(fields, "sec-websocket-extensions").next().is_some() {
@@ -124,14 +146,17 @@ pub fn read_answer(bytes: &[u8], wanted: &str) -> Result<Option<usize>, UpgradeE
         ));
     }
     match one(fields, "sec-websocket-protocol") {
-        Some(protocol) if PROTOCOLS.contains(&protocol) => Ok(Some(length)),
+        Some(protocol) if request.protocols.contains(&protocol) => Ok(Some(length)),
         Some(_) => Err(UpgradeError::Wrong("it takes another sub-protocol")),
         None => Err(UpgradeError::Wrong("it takes no sub-protocol")),
     }
 }
 
-/// Reads what a client asks for. How long that is and the answer to it, once all of it is there.
-pub fn read_request(bytes: &[u8]) -> Result<Option<(usize, String)>, Refused> {
+/// Reads what a client asks for, once all of it is there: one of `protocols`.
+pub fn read_request(
+    bytes: &[u8],
+    mut protocols: impl Iterator<Item = &'static str>,
+) -> Result<Option<Upgrade>, Refused> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     let length = match request.parse(bytes) {
@@ -159,11 +184,11 @@ pub fn read_request(bytes: &[u8]) -> Result<Option<(usize, String)>, Refused> {
     let Some(key) = one(fields, "sec-websocket-key").filter(is_key) else {
         return Err(refused(400, "Bad Request"));
     };
-    let offered = |protocol: &&&str| {
+    let offered = |protocol: &&str| {
         let mut words = words(fields, "sec-websocket-protocol");
-        words.any(|word| word == **protocol)
+        words.any(|word| word == *protocol)
     };
-    let Some(protocol) = PROTOCOLS.iter().find(offered) else {
+    let Some(protocol) = protocols.find(offered) else {
         return Err(refused(400, "Sub-protocol opcua+uacp Required"));
     };
     let answer = format!(
@@ -171,7 +196,14 @@ pub fn read_request(bytes: &[u8]) -> Result<Option<(usize, String)>, Refused> {
          Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: {protocol}\r\n\r\n",
         accept(key)
     );
-    Ok(Some((length, answer)))
+    let host = one(fields, "host").unwrap_or_default();
+    let path = request.path.filter(|path| path.starts_with('/'));
+    let url = format!("opc.wss://{host}{}", path.unwrap_or_default());
+    Ok(Some(Upgrade {
+        length,
+        answer,
+        texts: (protocol == TEXT_PROTOCOL).then_some(url),
+    }))
 }
 
 impl Refused {
@@ -221,6 +253,35 @@ mod tests {
         bytes.copy_from_slice(&b"the sample nonce"[..bytes.len()]);
     }
 
+    fn wanted() -> Request {
+        Request::new("h", "/", &PROTOCOLS, fixed)
+    }
+
+    fn binary(bytes: &[u8]) -> Result<Option<Upgrade>, Refused> {
+        read_request(bytes, PROTOCOLS.into_iter())
+    }
+
+    /// Part 6, 7.5.2: whoever asks for several gets the first that the server would rather have.
+    #[test]
+    fn messages_are_json_for_who_asks_for_that_where_it_is_offered() {
+        let request = Request::new("plc1:4843", "/a", &[TEXT_PROTOCOL], fixed);
+        let all = || PROTOCOLS.into_iter().chain([TEXT_PROTOCOL]);
+        let upgrade = read_request(&request.text, all()).unwrap().unwrap();
+        assert_eq!(upgrade.texts.as_deref(), Some("opc.wss://plc1:4843/a"));
+        assert!(
+            upgrade
+                .answer
+                .contains("Sec-WebSocket-Protocol: opcua+uajson\r\n")
+        );
+        let read = read_answer(upgrade.answer.as_bytes(), &request);
+        assert_eq!(read, Ok(Some(upgrade.answer.len())));
+        let other = read_answer(upgrade.answer.as_bytes(), &wanted());
+        assert!(matches!(other, Err(UpgradeError::Wrong(_))));
+        assert_eq!(binary(&request.text).unwrap_err().status, 400);
+        let both = asked("opcua+uacp, opcua+cp", "opcua+uajson, opcua+uacp");
+        assert_eq!(both.unwrap().unwrap().texts, None);
+    }
+
     #[test]
     fn the_proof_is_that_of_the_specification() {
         // RFC 6455, 1.3.
@@ -228,35 +289,44 @@ mod tests {
             accept("dGhlIHNhbXBsZSBub25jZQ=="),
             "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
         );
-        let request = Request::new("plc1:4843", "", fixed);
+        let request = Request::new("plc1:4843", "", &PROTOCOLS, fixed);
         assert_eq!(request.accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     }
 
     #[test]
     fn both_sides_agree_whatever_the_pieces() {
-        let request = Request::new("plc1:4843", "/a", fixed);
+        let request = Request::new("plc1:4843", "/a", &PROTOCOLS, fixed);
         for cut in 0..request.text.len() {
-            assert_eq!(read_request(&request.text[..cut]), Ok(None), "{cut}");
+            assert_eq!(binary(&request.text[..cut]), Ok(None), "{cut}");
         }
         let mut more = request.text.clone();
         more.extend_from_slice(b"frames");
-        let (length, answer) = read_request(&more).unwrap().unwrap();
+        let Upgrade {
+            length,
+            answer,
+            texts,
+        } = binary(&more).unwrap().unwrap();
+        assert_eq!(texts, None);
         assert_eq!(length, request.text.len());
         assert!(answer.contains("Sec-WebSocket-Protocol: opcua+uacp\r\n"));
         for cut in 0..answer.len() {
-            let part = read_answer(&answer.as_bytes()[..cut], &request.accept);
+            let part = read_answer(&answer.as_bytes()[..cut], &request);
             assert_eq!(part, Ok(None), "{cut}");
         }
-        let whole = read_answer(answer.as_bytes(), &request.accept);
+        let whole = read_answer(answer.as_bytes(), &request);
         assert_eq!(whole, Ok(Some(answer.len())));
-        let other = read_answer(answer.as_bytes(), "another");
+        let other = Request {
+            accept: "another".into(),
+            ..request
+        };
+        let other = read_answer(answer.as_bytes(), &other);
         assert!(matches!(other, Err(UpgradeError::Wrong(_))));
     }
 
-    fn asked(from: &str, to: &str) -> Result<Option<(usize, String)>, Refused> {
-        let text = String::from_utf8(Request::new("h", "/", fixed).text).unwrap();
+    fn asked(from: &str, to: &str) -> Result<Option<Upgrade>, Refused> {
+        let text = String::from_utf8(Request::new("h", "/", &PROTOCOLS, fixed).text).unwrap();
         assert!(text.contains(from), "{from}");
-        read_request(text.replace(from, to).as_bytes())
+        binary(text.replace(from, to).as_bytes())
     }
 
     #[test]
@@ -285,26 +355,30 @@ mod tests {
         let browser = asked("Connection: Upgrade", "Connection: keep-alive, Upgrade");
         assert!(browser.is_ok());
         let older = asked("opcua+uacp, opcua+cp", "opcua+cp").unwrap().unwrap();
-        assert!(older.1.contains("Sec-WebSocket-Protocol: opcua+cp\r\n"));
+        assert!(
+            older
+                .answer
+                .contains("Sec-WebSocket-Protocol: opcua+cp\r\n")
+        );
     }
 
     #[test]
     fn no_more_than_so_much_is_waited_for() {
         let endless = [b"GET / HTTP/1.1\r\nA: ", &[b'a'; MOST_HEAD][..]].concat();
-        assert_eq!(read_request(&endless[..MOST_HEAD - 1]), Ok(None));
-        assert_eq!(read_request(&endless).unwrap_err().status, 431);
+        assert_eq!(binary(&endless[..MOST_HEAD - 1]), Ok(None));
+        assert_eq!(binary(&endless).unwrap_err().status, 431);
         let endless = [b"HTTP/1.1 101 A\r\nA: ", &[b'a'; MOST_HEAD][..]].concat();
-        assert_eq!(read_answer(&endless, ""), Err(UpgradeError::TooLong));
+        assert_eq!(read_answer(&endless, &wanted()), Err(UpgradeError::TooLong));
     }
 
     #[test]
     fn another_server_is_told_from_one_that_refuses() {
-        let no = read_answer(b"HTTP/1.1 404 Not Found\r\n\r\n", "");
+        let no = read_answer(b"HTTP/1.1 404 Not Found\r\n\r\n", &wanted());
         assert_eq!(
             no.unwrap_err().to_string(),
             "the server refuses the upgrade to a WebSocket: 404 Not Found"
         );
-        let other = read_answer(b"SSH-2.0-OpenSSH\r\n\r\n", "");
+        let other = read_answer(b"SSH-2.0-OpenSSH\r\n\r\n", &wanted());
         assert!(matches!(other, Err(UpgradeError::NotHttp(_))));
     }
 }

@@ -153,8 +153,9 @@ impl fmt::Display for NotOffered {
     }
 }
 
-/// Asks the server at the other end of `link` for its endpoints over the transport of the URL.
-pub fn endpoints(link: &mut Link, url: &Url) -> Result<Vec<Endpoint>, CallError> {
+/// Asks the server at the other end of `link` for its endpoints over the transport of the URL, with messages as they are
+/// on that link.
+pub fn endpoints(link: &mut Link, (url, json): (&Url, bool)) -> Result<Vec<Endpoint>, CallError> {
     let response = link.call(
         &NodeId::null(),
         GetEndpointsRequest {
@@ -167,7 +168,7 @@ pub fn endpoints(link: &mut Link, url: &Url) -> Result<Vec<Endpoint>, CallError>
     let is_over_it = |description: &EndpointDescription| {
         let profile = description.transport_profile_uri.as_ref();
         // Part 4, 7.14: a server that leaves it out means the transport of the URL.
-        profile == url.transport().profile() || profile.is_empty()
+        profile == profile_of(url, json) || profile.is_empty()
     };
     let all = response.endpoints.unwrap_or_default();
     Ok(all
@@ -175,6 +176,13 @@ pub fn endpoints(link: &mut Link, url: &Url) -> Result<Vec<Endpoint>, CallError>
         .filter(is_over_it)
         .map(Endpoint::of)
         .collect())
+}
+
+/// The TransportProfileUri of this URL with this encoding.
+pub fn profile_of(url: &Url, json: bool) -> &'static str {
+    let over = url.transport();
+    let in_json = over.json_profile().filter(|_| json);
+    in_json.unwrap_or_else(|| over.profile())
 }
 
 /// Takes the endpoint that was asked for.

@@ -88,6 +88,8 @@ pub struct Access {
     pub recorder: Option<Recorder>,
     /// How TLS is begun, once it was.
     pub tls: Tls,
+    /// Whether messages are JSON: over HTTPS and WebSockets only.
+    pub json: bool,
     /// How long each step and call may take.
     pub timeout: Duration,
 }
@@ -255,6 +257,7 @@ impl Access {
             callers: None,
             recorder: None,
             tls: Tls::default(),
+            json: false,
             timeout: Duration::from_secs(10),
         }
     }
@@ -276,9 +279,11 @@ impl Access {
     pub fn offers(&self) -> Result<Vec<Endpoint>, AccessError> {
         let mut link = Link::open(&self.url, &self.reaching(), &mut Steps::new())?;
         let endpoints =
-            endpoint::endpoints(&mut link, &self.url).map_err(|error| AccessError::Call {
-                step: Step::Discover,
-                error,
+            endpoint::endpoints(&mut link, (&self.url, self.json)).map_err(|error| {
+                AccessError::Call {
+                    step: Step::Discover,
+                    error,
+                }
             })?;
         // Whether the server minds being left is of no interest.
         let _ = link.close();
@@ -455,6 +460,7 @@ impl Access {
     pub(crate) fn reaching(&self) -> Options {
         Options {
             tls: self.tls(),
+            json: self.json,
             timeout: self.timeout,
             way: self.way(),
             recorder: self.recorder.clone(),

@@ -14,6 +14,7 @@ use wire::types::{
 };
 
 use super::client_identities::Own;
+use super::endpoint::profile_of;
 use super::{Access, AccessError, Opening};
 use crate::transport::{CallError, Link, LinkError, Shell, Step, Steps, Stream, random};
 
@@ -260,6 +261,7 @@ fn config(access: &Access, own: &Own, opening: &Opening) -> Config {
         identity: own.identity.clone(),
         discovered: Some(discovered.collect()),
         allow_plain_secrets: access.plain_password,
+        profile: profile_of(&access.url, access.json),
         // As typed: some servers insist on a name they know, and the user has typed one.
         ..Config::new(application, access.url.to_string())
     }

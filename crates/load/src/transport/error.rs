@@ -81,11 +81,18 @@ pub enum LinkError {
     #[error("{0} wants TLS, and nobody said whose certificates are trusted")]
     NoTls(&'static str),
     /// There is no channel that could have a policy.
-    #[error("over opc.https it is TLS that protects: {0} cannot be asked for, only None")]
+    #[error(
+        "over opc.https, and in JSON, it is TLS that protects: {0} cannot be asked for, only None"
+    )]
     OnlyNone(Protection),
     /// There is no channel that could be renewed.
-    #[error("opc.https has no secure channel that could be renewed")]
+    #[error(
+        "opc.https has no secure channel that could be renewed, and messages in JSON have none"
+    )]
     NoChannel,
+    /// Only what is inside TLS carries JSON.
+    #[error("opc.tcp carries messages in OPC UA Binary only, not in JSON")]
+    NoJson,
     /// A server that dials does so over TCP.
     #[error("reverse connect is over opc.tcp: {0} cannot be awaited")]
     NotReverse(Url),

@@ -14,7 +14,7 @@ use wire::service::{self, Request, Response, Service};
 use wire::time::Instant as Mono;
 use wire::types::{NodeId, StatusCode};
 use wire::url::{Transport, Url};
-use wss::{Secured, TlsClient, TunnelError};
+use wss::{Media, Secured, TlsClient, TunnelError};
 
 use super::callers::Callers;
 use super::check::{CheckTimes, ServerCheck};
@@ -61,21 +61,28 @@ impl Way {
         start = Instant::now();
         let (mut socket, address) = connect(&addresses, options.source, options.timeout)?;
         steps.push((Step::Connect, start.elapsed()));
+        // What it answers is as long as over any other transport.
+        let longest = match options.limits.receive_message {
+            0 => usize::MAX,
+            bytes => bytes as usize,
+        };
         let tunnel = match (url.transport(), &options.tls) {
+            (Transport::Tcp, _) if options.json => return Err(LinkError::NoJson),
             (Transport::Tcp, _) => None,
             (Transport::Wss, Some(tls)) => {
+                let texts = options.json.then_some(longest);
+                let tls = (tls, texts);
                 Some(tunnel::open(&mut socket, url, tls, options.timeout, steps)?)
             }
             (Transport::Https, Some(tls)) => {
-                // What it answers is as long as over any other transport.
-                let longest = match options.limits.receive_message {
-                    0 => usize::MAX,
-                    bytes => bytes as usize,
+                let media = match options.json {
+                    true => Media::Json,
+                    false => Media::Binary,
                 };
                 Some(tunnel::post(
                     &mut socket,
                     url,
-                    (tls, longest),
+                    (tls, longest, media),
                     options.timeout,
                     steps,
                 )?)
@@ -100,6 +107,8 @@ pub struct Options {
     pub check: Option<ServerCheck>,
     /// How TLS is begun, where the transport has it.
     pub tls: Option<TlsClient>,
+    /// Whether messages are JSON, where the transport has that.
+    pub json: bool,
     /// The EndpointUrl to say hello with, if it is not the one that is dialled.
     pub endpoint_url: Option<String>,
     /// What this side takes at most.
@@ -124,6 +133,7 @@ impl Default for Options {
             server: None,
             check: None,
             tls: None,
+            json: false,
             endpoint_url: None,
             limits: Limits::default(),
             timeout: Duration::from_secs(10),
@@ -208,7 +218,8 @@ impl Link {
             .endpoint_url
             .clone()
             .unwrap_or_else(|| url.to_string());
-        let shared = url.transport() == Transport::Https;
+        // Neither HTTP nor messages in JSON have a channel of their own.
+        let shared = url.transport() == Transport::Https || options.json;
         if shared && options.protection != Protection::NONE {
             return Err(LinkError::OnlyNone(options.protection));
         }

@@ -6,21 +6,26 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use wire::url::Url;
-use wss::{TlsClient, Tunnel, TunnelError};
+use wss::{Media, TlsClient, Tunnel, TunnelError};
 
 use super::clock::fill;
 use super::{LinkError, Step, Steps};
 
-/// Shakes hands and upgrades, each for no longer than `timeout`.
+/// Shakes hands and upgrades, each for no longer than `timeout`; to messages in JSON of at most so many bytes, if it is
+/// to be those.
 pub fn open(
     socket: &mut TcpStream,
     url: &Url,
-    tls: &TlsClient,
+    (tls, texts): (&TlsClient, Option<usize>),
     timeout: Duration,
     steps: &mut Steps,
 ) -> Result<Box<Tunnel>, LinkError> {
     let start = Instant::now();
-    let mut tunnel = Tunnel::connect(tls, (url.host(), url.port()), url.path(), fill)?;
+    let host = (url.host(), url.port());
+    let mut tunnel = match texts {
+        None => Tunnel::connect(tls, host, url.path(), fill)?,
+        Some(longest) => Tunnel::connect_texts(tls, host, url.path(), longest, fill)?,
+    };
     let is_secured = |tunnel: &Tunnel| tunnel.is_upgrading() || tunnel.is_open();
     wait_for(&mut tunnel, socket, Step::Tls, timeout, is_secured)?;
     steps.push((Step::Tls, start.elapsed()));
@@ -34,12 +39,12 @@ pub fn open(
 pub fn post(
     socket: &mut TcpStream,
     url: &Url,
-    (tls, longest): (&TlsClient, usize),
+    (tls, longest, media): (&TlsClient, usize, Media),
     timeout: Duration,
     steps: &mut Steps,
 ) -> Result<Box<Tunnel>, LinkError> {
     let start = Instant::now();
-    let mut tunnel = Tunnel::post(tls, (url.host(), url.port()), url.path(), longest)?;
+    let mut tunnel = Tunnel::post(tls, (url.host(), url.port()), url.path(), (longest, media))?;
     wait_for(&mut tunnel, socket, Step::Tls, timeout, Tunnel::is_open)?;
     steps.push((Step::Tls, start.elapsed()));
     Ok(Box::new(tunnel))

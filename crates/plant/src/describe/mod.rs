@@ -41,6 +41,8 @@ pub struct Plant {
     pub wss: Option<u16>,
     /// The port for HTTPS, if it has one.
     pub https: Option<u16>,
+    /// Whose pages browsers may let ask over HTTPS, if any.
+    pub cors: Option<String>,
     /// The host in its endpoint URLs, if it is to be another.
     pub host: Option<String>,
     /// The whole URL that clients are told, if it is to be another.

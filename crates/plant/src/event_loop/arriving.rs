@@ -266,7 +266,9 @@ impl EventLoop {
         match registered {
             true => {
                 self.schedule(id);
-                let waits = |link: &Link| link.socket.has_waiting();
+                // What came in part before has its time from now on, whether more comes or not.
+                let waits =
+                    |link: &Link| link.socket.has_waiting() || link.socket.partial().is_some();
                 if self.links.get(id).is_some_and(waits) {
                     self.look_again(id);
                 }

@@ -33,6 +33,7 @@ pub struct Document {
     pub discovery: Option<bool>,
     pub wss: Option<u16>,
     pub https: Option<u16>,
+    pub cors: Option<Spanned<String>>,
     pub reverse: Option<Vec<Spanned<String>>>,
     pub register: Option<Vec<Spanned<String>>>,
     pub register_every: Option<Spanned<Span>>,

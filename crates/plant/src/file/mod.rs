@@ -23,6 +23,7 @@ mod users;
 
 pub use error::{Complaint, FileError, Read, Wrong};
 pub use limits::LEAST_MEMORY;
+pub use read::is_origin;
 
 use std::path::Path;
 

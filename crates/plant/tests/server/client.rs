@@ -18,7 +18,7 @@ use wire::types::{
     DataValue, NodeId, QualifiedName, ReadRequest, ReadValueId, ReferenceDescription,
     ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
 };
-use wss::{Judge, Rejected, TlsClient, Tunnel};
+use wss::{Judge, Media, Rejected, TlsClient, Tunnel};
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -81,9 +81,9 @@ pub fn bare(address: SocketAddr) -> (TcpStream, Tunnel) {
 }
 
 /// TLS to a server, with HTTP around messages.
-fn posting(address: SocketAddr) -> (TcpStream, Tunnel) {
+fn posting(address: SocketAddr, media: Media) -> (TcpStream, Tunnel) {
     let host = ("localhost", address.port());
-    let tunnel = Tunnel::post(&tls(), host, "/", 1 << 24).unwrap();
+    let tunnel = Tunnel::post(&tls(), host, "/", (1 << 24, media)).unwrap();
     shake_hands(address, tunnel)
 }
 
@@ -111,13 +111,26 @@ struct Socket {
 
 impl Socket {
     fn connect(url: &str) -> Option<Self> {
+        if let Some(address) = url.strip_prefix("json+opc.wss://") {
+            let address: SocketAddr = address.parse().unwrap();
+            let host = ("localhost", address.port());
+            let tunnel = Tunnel::connect_texts(&tls(), host, "/", 1 << 24, random).unwrap();
+            let (tcp, tunnel) = shake_hands(address, tunnel);
+            let tunnel = Some(tunnel);
+            return Some(Self { tcp, tunnel });
+        }
+        if let Some(address) = url.strip_prefix("json+opc.https://") {
+            let (tcp, tunnel) = posting(address.parse().unwrap(), Media::UaJson);
+            let tunnel = Some(tunnel);
+            return Some(Self { tcp, tunnel });
+        }
         if let Some(address) = url.strip_prefix("opc.wss://") {
             let (tcp, tunnel) = opened(address.parse().unwrap());
             let tunnel = Some(tunnel);
             return Some(Self { tcp, tunnel });
         }
         if let Some(address) = url.strip_prefix("opc.https://") {
-            let (tcp, tunnel) = posting(address.parse().unwrap());
+            let (tcp, tunnel) = posting(address.parse().unwrap(), Media::Binary);
             let tunnel = Some(tunnel);
             return Some(Self { tcp, tunnel });
         }
@@ -205,7 +218,7 @@ impl Client {
         server: Option<&pki::Identity>,
     ) -> Result<Self, wire::channel::ChannelError> {
         config.protection = protection;
-        let shared = url.starts_with("opc.https://");
+        let shared = url.starts_with("opc.https://") || url.starts_with("json+");
         config.shared_channel = shared.then_some(wss::CHANNEL_ID);
         let own = own.map(for_wire);
         let server = server.map(|server| for_wire(server).certificate);
@@ -546,14 +559,17 @@ impl Client {
             application_uri: uri.unwrap_or("urn:test").into(),
             ..Default::default()
         };
-        let mut session = Session::new(
-            SessionConfig {
-                identity: self.own.clone(),
-                max_response_message_size: most,
-                ..SessionConfig::new(application, self.url.clone())
-            },
-            self.channel(),
-        );
+        let json = self.url.strip_prefix("json+");
+        let mut config = SessionConfig {
+            identity: self.own.clone(),
+            max_response_message_size: most,
+            ..SessionConfig::new(application, json.unwrap_or(&self.url))
+        };
+        let url = json.and_then(|url| url.parse::<wire::url::Url>().ok());
+        if let Some(profile) = url.and_then(|url| url.transport().json_profile()) {
+            config.profile = profile;
+        }
+        let mut session = Session::new(config, self.channel());
         if let Some(server) = &self.server {
             session.trust(server.clone());
         }

@@ -23,7 +23,10 @@ pub fn target(target: &Target) -> record::run::Target {
         url: typed,
         peer: None,
         product: product(&target.about),
-        security: endpoint.name(),
+        security: match access.json {
+            true => format!("{}, messages in JSON", endpoint.name()),
+            false => endpoint.name(),
+        },
         user: users(&target.access),
         link: access.link.as_ref().map(|link| link.spec().to_string()),
         limits: limits(&target.about),

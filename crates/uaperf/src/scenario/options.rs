@@ -73,6 +73,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("user_cert", "'me.der'", "user_key = 'me.pem'"),
     ("user_key", "'me.pem'", "user_cert = 'me.der'"),
     ("user_token", "'me.jwt'", ""),
+    ("encoding", "'json'", ""),
     ("timeout", "'3s'", ""),
     ("link", "'4g'", ""),
     ("identity_each", "true", ""),
@@ -261,6 +262,8 @@ fn every_option_of_every_command_can_be_said_in_a_phase_and_is_heard() {
                 "N" if key.name == "values" => "10",
                 "WHICH" if service == "history" => "'both'",
                 _ if PUBSUB.contains(&service.as_str()) && key.name == "security" => "'sign'",
+                // Of fields there, of messages here.
+                _ if PUBSUB.contains(&service.as_str()) && key.name == "encoding" => "'raw'",
                 _ => value,
             };
             // Who only listens does so wherever that is, and says what it refuses.

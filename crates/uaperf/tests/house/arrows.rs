@@ -37,6 +37,8 @@ const BETWEEN_NEIGHBOURS: &[(&str, &str)] = &[
     ("plan", "wire"),
     // The fields of a DataSet are values as the wire encodes them, behind the same guard.
     ("pubsub", "wire"),
+    // What is JSON towards the network is messages as the wire knows them.
+    ("wss", "wire"),
     // A capture has the keys of channels, as the wire derives them.
     ("capture", "wire"),
     // A link is typed in the quantities of a plan, and its chance is the same on every machine.

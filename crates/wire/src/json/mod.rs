@@ -30,10 +30,11 @@
 //! | [`text`] | strings, times and numbers as JSON |
 //! | `names` | fields, DataTypes and values of enumerations by their names |
 //! | `write`, `write_value` | structures and built-in types to JSON |
-//! | `read`, `read_value` | and back |
+//! | `read`, `read_value`, `read_id` | and back |
 
 mod names;
 mod read;
+mod read_id;
 mod read_value;
 pub mod scan;
 pub mod text;

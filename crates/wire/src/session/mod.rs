@@ -22,7 +22,6 @@ use opcua_types::{ByteString, EndpointDescription, SignatureData, UAString, User
 use crate::certificate::Certificate;
 use crate::channel::Protection;
 use crate::policy::{KeyUseError, Policy, PrivateKey, PublicKey};
-use crate::url::Transport;
 
 /// Length of the nonces both sides give: the least there may be (Part 4, 5.7.2.2).
 pub const NONCE_LEN: usize = 32;
@@ -82,23 +81,23 @@ fn is_signed(
         || (certificate.chain().len() > 1 && signed_with(certificate.as_bytes()))
 }
 
-/// The endpoint of a list that a channel with this protection over this transport belongs to.
-fn endpoint_for(
-    endpoints: &[EndpointDescription],
+/// The endpoint of a list that a channel with this protection and TransportProfileUri belongs to.
+fn endpoint_for<'a>(
+    endpoints: &'a [EndpointDescription],
     protection: Protection,
-    transport: Transport,
-) -> Option<&EndpointDescription> {
+    profile: &str,
+) -> Option<&'a EndpointDescription> {
     endpoints.iter().find(|endpoint| {
         endpoint.security_mode == protection.mode.into()
             && endpoint.security_policy_uri.as_ref() == protection.policy.uri()
-            && is_over(endpoint, transport)
+            && is_over(endpoint, profile)
     })
 }
 
-/// Whether the endpoint speaks binary UACP over this transport, or does not say what it speaks.
-fn is_over(endpoint: &EndpointDescription, transport: Transport) -> bool {
-    let profile = endpoint.transport_profile_uri.as_ref();
-    profile.is_empty() || profile == transport.profile()
+/// Whether the endpoint has this TransportProfileUri, or none.
+fn is_over(endpoint: &EndpointDescription, profile: &str) -> bool {
+    let said = endpoint.transport_profile_uri.as_ref();
+    said.is_empty() || said == profile
 }
 
 /// The policy a user token is protected with: its own, or else the channel's (Part 4, 7.41.2.1).

@@ -1,12 +1,10 @@
 //! Heads of requests and answers, as Part 6, 7.4 wants them.
 
-use super::HttpError;
+use super::{HttpError, Media};
 use crate::upgrade::{MOST_FIELDS, Refused, has_word, one, refused, words};
 
 /// SecurityPolicy None: the only one over HTTPS here.
 pub const POLICY_NONE: &str = "http://opcfoundation.org/UA/SecurityPolicy#None";
-/// What a body is (Part 6, 7.4.3, table 78); the second name is that of 1.04.
-pub const TYPES: [&str; 2] = ["application/octet-stream", "application/opcua+uabinary"];
 
 /// How long a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,9 +15,20 @@ pub enum Body {
     Pieces,
 }
 
+/// What a client says.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A request.
+    Post(Request),
+    /// Its browser wants to know whether it may.
+    Preflight,
+}
+
 /// What a client asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
+    /// What its body is, and what that of its answer is to be.
+    pub media: Media,
     pub body: Body,
     /// It waits to be told that it may send the body.
     pub expects_continue: bool,
@@ -32,13 +41,15 @@ pub struct Request {
 /// What a server answers.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer {
+    /// What its body is.
+    pub media: Media,
     pub body: Body,
     /// Nothing follows it.
     pub closes: bool,
 }
 
 /// Reads a head that is whole.
-pub fn read_request(head: &[u8], longest: usize) -> Result<Request, Refused> {
+pub fn read_request(head: &[u8], longest: usize) -> Result<Asked, Refused> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(head) {
@@ -52,8 +63,10 @@ pub fn read_request(head: &[u8], longest: usize) -> Result<Request, Refused> {
     if request.version != Some(1) {
         return Err(refused(505, "HTTP Version Not Supported"));
     }
-    if request.method != Some("POST") {
-        return Err(refused(405, "Method Not Allowed"));
+    match request.method {
+        Some("POST") => {}
+        Some("OPTIONS") if is_preflight(fields) => return Ok(Asked::Preflight),
+        _ => return Err(refused(405, "Method Not Allowed")),
     }
     // RFC 9112, 3.2.
     let Some(host) = one(fields, "host") else {
@@ -68,12 +81,12 @@ pub fn read_request(head: &[u8], longest: usize) -> Result<Request, Refused> {
         None => return Err(refused(411, "Length Required")),
     };
     let kind = one(fields, "content-type").unwrap_or_default();
-    if !is_one_of(kind, &TYPES) {
+    let Some(media) = Media::of(kind) else {
         return Err(refused(
             415,
-            "Content-Type application/octet-stream Required",
+            "Content-Type application/octet-stream or application/json Required",
         ));
-    }
+    };
     if words(fields, "content-encoding").next().is_some() {
         return Err(refused(415, "No Content-Encoding Supported"));
     }
@@ -87,12 +100,20 @@ pub fn read_request(head: &[u8], longest: usize) -> Result<Request, Refused> {
         Some(_) => return Err(refused(417, "Expectation Failed")),
     };
     let path = request.path.filter(|path| path.starts_with('/'));
-    Ok(Request {
+    Ok(Asked::Post(Request {
+        media,
         body,
         expects_continue,
         closes: has_word(fields, "connection", "close"),
         url: format!("opc.https://{host}{}", path.unwrap_or_default()),
-    })
+    }))
+}
+
+/// Whether a browser asks what a page of another origin may ask for.
+fn is_preflight(fields: &[httparse::Header<'_>]) -> bool {
+    one(fields, "origin").is_some()
+        && one(fields, "access-control-request-method").is_some()
+        && matches!(body(fields), Ok(None | Some(Body::Length(0))))
 }
 
 /// Reads a head that is whole. None: there will be another one.
@@ -125,20 +146,15 @@ pub fn read_answer(head: &[u8], longest: usize) -> Result<Option<Answer>, HttpEr
         Some(body) => body,
         None => return Err(HttpError::Wrong("it does not say how long it is")),
     };
-    let kind = one(fields, "content-type").unwrap_or(TYPES[0]);
-    if !is_one_of(kind, &TYPES) {
-        return Err(HttpError::Wrong("its Content-Type is no OPC UA Binary"));
-    }
+    let kind = one(fields, "content-type").unwrap_or(Media::Binary.name());
+    let media = Media::of(kind).ok_or(HttpError::Wrong(
+        "its Content-Type is neither OPC UA Binary nor JSON",
+    ))?;
     Ok(Some(Answer {
+        media,
         body,
         closes: answer.version == Some(0) || has_word(fields, "connection", "close"),
     }))
-}
-
-/// Whether a media type is one of these, whatever its parameters are.
-fn is_one_of(kind: &str, types: &[&str]) -> bool {
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    types.iter().any(|it| it.eq_ignore_ascii_case(kind))
 }
 
 /// How long a body is, if it says so. What says it in two ways may be read in two ways, and is not read at all (RFC 9112,

@@ -2,6 +2,7 @@
 
 use super::chunk::{self, BODY, Kind};
 use super::head::Body;
+use super::media::{self, Media};
 use super::{HttpError, Sink};
 use crate::Role;
 use crate::upgrade::{MOST_HEAD, refused};
@@ -43,6 +44,8 @@ pub struct Inward {
     ended: bool,
     /// Messages that have ended.
     count: u64,
+    /// A body in JSON, which is a message only when all of it is there.
+    json: Option<Vec<u8>>,
 }
 
 impl Inward {
@@ -58,11 +61,12 @@ impl Inward {
             total: 0,
             ended: false,
             count: 0,
+            json: None,
         }
     }
 
     pub fn held(&self) -> usize {
-        self.text.len()
+        self.text.len() + self.json.as_ref().map_or(0, Vec::len)
     }
 
     /// The number of the message that came in part, if one did.
@@ -81,43 +85,64 @@ impl Inward {
         std::mem::take(&mut self.ended)
     }
 
-    /// The body of a message begins. Requests are numbered here, answers are of one.
+    /// The number of the next request that comes.
+    pub fn next(&self) -> u32 {
+        self.request.checked_add(1).unwrap_or(1)
+    }
+
+    /// The body of a message begins, that is this request or answers it.
     pub fn begin(
         &mut self,
-        body: Body,
-        answers: Option<u32>,
+        (body, media): (Body, Media),
+        request: u32,
         sink: &mut impl Sink,
-    ) -> Result<u32, HttpError> {
-        self.request = match answers {
-            Some(id) => id,
-            None => self.request.checked_add(1).unwrap_or(1),
-        };
+    ) -> Result<(), HttpError> {
+        self.request = request;
         self.total = 0;
+        self.json = media.is_json().then(Vec::new);
         match body {
             Body::Length(length) => {
                 self.state = State::Length(length);
                 self.announce(length, Kind::Final, sink);
                 if length == 0 {
-                    self.end();
+                    self.end(sink)?;
                 }
             }
             Body::Pieces => self.state = State::Line,
         }
-        Ok(self.request)
+        Ok(())
     }
 
     /// The next chunk of a body that has so many more bytes, and whose last chunk is of this kind.
     fn announce(&mut self, rest: usize, last: Kind, sink: &mut impl Sink) {
+        if self.json.is_some() {
+            self.left = rest;
+            return;
+        }
         self.left = rest.min(BODY);
         let kind = if rest > BODY { Kind::More } else { last };
         self.sequence = chunk::next(self.sequence);
         sink.put(&chunk::head(kind, self.request, self.sequence, self.left));
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, sink: &mut impl Sink) -> Result<(), HttpError> {
+        if let Some(body) = self.json.take() {
+            let message = media::read(&body, self.longest, self.role)?;
+            let mut rest = message.as_slice();
+            self.left = 0;
+            // Of nothing there is a chunk, too.
+            loop {
+                let left = rest.len();
+                self.body(&mut rest, left, Kind::Final, sink);
+                if rest.is_empty() {
+                    break;
+                }
+            }
+        }
         self.state = State::Head;
         self.ended = true;
         self.count += 1;
+        Ok(())
     }
 
     /// Takes some of these bytes, at least one; gives a head that is whole.
@@ -132,7 +157,7 @@ impl Inward {
                 let rest = rest - self.body(bytes, rest, Kind::Final, sink);
                 self.state = State::Length(rest);
                 if rest == 0 {
-                    self.end();
+                    self.end(sink)?;
                 }
             }
             State::Piece(rest) => {
@@ -160,7 +185,7 @@ impl Inward {
                 if let Some(line) = self.line(bytes, MOST_HEAD)? {
                     self.total += line.len() + 2;
                     if line.is_empty() {
-                        self.end();
+                        self.end(sink)?;
                     } else if self.total > MOST_HEAD {
                         return Err(self.wrong("fields without end behind a body"));
                     }
@@ -208,7 +233,10 @@ impl Inward {
         }
         let count = bytes.len().min(self.left);
         let (now, later) = bytes.split_at(count);
-        sink.put(now);
+        match &mut self.json {
+            Some(json) => json.extend_from_slice(now),
+            None => sink.put(now),
+        }
         *bytes = later;
         self.left -= count;
         count

@@ -5,9 +5,10 @@
 //! ([`CHANNEL_ID`], [`TOKEN_ID`]). HTTP/1.1 answers in the order of the requests, so a server's responses wait here for those of
 //! requests before, and a client's requests are remembered in their order.
 
-mod chunk;
+pub(crate) mod chunk;
 mod head;
 mod inward;
+mod media;
 mod outward;
 
 use std::collections::VecDeque;
@@ -15,8 +16,10 @@ use std::collections::VecDeque;
 use thiserror::Error;
 
 use crate::Role;
-use crate::upgrade::Refused;
+use crate::upgrade::{Refused, refused};
+use head::Asked;
 use inward::Inward;
+pub use media::Media;
 use outward::{Outward, Terms};
 
 /// The number of the channel that all of `opc.https` is: a server has one, which its clients share (Part 6, 7.4.1).
@@ -48,6 +51,9 @@ pub enum HttpError {
     /// A server answers in a way that is not understood.
     #[error("the server's answer is wrong: {0}")]
     Wrong(&'static str),
+    /// A message that is none in JSON.
+    #[error("no message in JSON: {0}")]
+    Json(wire::json::JsonError),
     /// Chunks that no message of a channel has.
     #[error("this side made chunks that have no place in HTTP")]
     Chunks,
@@ -62,6 +68,17 @@ pub struct Http {
     pub path: String,
     /// Bytes of the longest body that is taken.
     pub longest: usize,
+    /// What a client asks in; a server answers in what it is asked in.
+    pub media: Media,
+    /// Whose pages a server lets browsers ask it: an origin, or `*`.
+    pub origin: Option<String>,
+}
+
+/// A request under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Waiting {
+    request: u32,
+    media: Media,
 }
 
 /// Both directions.
@@ -72,7 +89,7 @@ pub struct Exchange {
     inward: Inward,
     outward: Outward,
     /// Requests under way, the oldest first.
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<Waiting>,
     /// What HTTP has to say by itself.
     aside: Vec<u8>,
     /// Nothing follows what is under way: one side said so.
@@ -141,7 +158,7 @@ impl Exchange {
 
     /// Bytes that it keeps.
     pub fn held(&self) -> usize {
-        self.inward.held() + self.outward.held() + self.waiting.len() * size_of::<u32>()
+        self.inward.held() + self.outward.held() + self.waiting.len() * size_of::<Waiting>()
     }
 
     /// What is to be sent beside messages.
@@ -174,7 +191,11 @@ impl Exchange {
 
     /// A server has read the head of a request.
     fn request(&mut self, head: &[u8], sink: &mut impl Sink) -> Result<(), HttpError> {
-        let request = head::read_request(head, self.about.longest).map_err(HttpError::Refused)?;
+        let asked = head::read_request(head, self.about.longest).map_err(HttpError::Refused)?;
+        let request = match asked {
+            Asked::Post(request) => request,
+            Asked::Preflight => return self.preflight(),
+        };
         if self.waiting.len() >= MOST_WAITING {
             return Err(HttpError::Refused(Refused {
                 status: 429,
@@ -188,8 +209,28 @@ impl Exchange {
         }
         self.asked.get_or_insert(request.url);
         self.last = request.closes;
-        let id = self.inward.begin(request.body, None, sink)?;
-        self.waiting.push_back(id);
+        let media = request.media;
+        // It is owed an answer, whatever is wrong with it.
+        let request_id = self.inward.next();
+        self.waiting.push_back(Waiting {
+            request: request_id,
+            media,
+        });
+        self.inward.begin((request.body, media), request_id, sink)
+    }
+
+    /// A browser asks what a page may ask for (CORS). Where no page may ask for anything it is a method like any other.
+    fn preflight(&mut self) -> Result<(), HttpError> {
+        let Some(origin) = self.about.origin.as_ref().filter(|_| self.may_refuse()) else {
+            return Err(HttpError::Refused(refused(405, "Method Not Allowed")));
+        };
+        let answer = format!(
+            "HTTP/1.1 204 No Content\r\nAccess-Control-Allow-Origin: {origin}\r\n\
+             Access-Control-Allow-Methods: POST\r\n\
+             Access-Control-Allow-Headers: Content-Type, OPCUA-SecurityPolicy\r\n\
+             Access-Control-Max-Age: 600\r\n\r\n"
+        );
+        self.aside.extend_from_slice(answer.as_bytes());
         Ok(())
     }
 
@@ -199,12 +240,12 @@ impl Exchange {
             // There will be another one.
             return Ok(());
         };
-        let Some(id) = self.waiting.front() else {
+        let Some(waiting) = self.waiting.front().copied() else {
             return Err(HttpError::Wrong("it answers what nobody asked"));
         };
         self.last = answer.closes;
-        self.inward.begin(answer.body, Some(*id), sink)?;
-        Ok(())
+        self.inward
+            .begin((answer.body, answer.media), waiting.request, sink)
     }
 
     /// A client's answer that is whole is owed no more.

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use super::chunk::{self, BEGIN, HEAD};
-use super::head::{POLICY_NONE, TYPES};
-use super::{Http, HttpError};
+use super::head::POLICY_NONE;
+use super::media::{self, Media};
+use super::{Http, HttpError, Waiting};
 use crate::Role;
 use crate::upgrade::refused;
 
@@ -29,6 +30,8 @@ enum Place {
 #[derive(Debug, Clone, Copy)]
 struct Message {
     place: Place,
+    request: u32,
+    media: Media,
     /// It goes in pieces: how long it will be was not known when it began.
     pieces: bool,
 }
@@ -55,6 +58,8 @@ pub struct Outward {
     message: Option<Message>,
     /// Messages that wait for those before them.
     early: Vec<(u32, Vec<u8>)>,
+    /// A message that is JSON when all of it is there.
+    whole: Vec<u8>,
 }
 
 /// What messages go out with.
@@ -62,7 +67,7 @@ pub struct Terms<'a> {
     pub about: &'a Http,
     /// Nothing follows the message that is owed last.
     pub closes: bool,
-    pub waiting: &'a mut VecDeque<u32>,
+    pub waiting: &'a mut VecDeque<Waiting>,
     pub out: &'a mut Vec<u8>,
 }
 
@@ -74,11 +79,13 @@ impl Outward {
             part: None,
             message: None,
             early: Vec::new(),
+            whole: Vec::new(),
         }
     }
 
     pub fn held(&self) -> usize {
-        self.early.iter().map(|(_, bytes)| bytes.len()).sum()
+        let early = self.early.iter().map(|(_, bytes)| bytes.len());
+        early.sum::<usize>() + self.whole.len()
     }
 
     /// Whether a message that goes out has begun and not ended.
@@ -95,14 +102,14 @@ impl Outward {
                 let (now, later) = bytes.split_at(bytes.len().min(left));
                 bytes = later;
                 match part {
-                    Part::Body { .. } => self.put(now, terms),
+                    Part::Body { .. } => self.body(now, terms),
                     Part::Error => self.head.extend_from_slice(now),
                     Part::Other => {}
                 }
                 self.part = Some((part, left - now.len()));
                 if left == now.len() {
                     self.part = None;
-                    broken |= self.end(part, terms);
+                    broken |= self.end(part, terms)?;
                 } else {
                     return Ok(broken);
                 }
@@ -153,13 +160,19 @@ impl Outward {
         let pieces = match &self.message {
             Some(message) => message.pieces,
             None => {
-                let place = self.place(request, terms);
+                let (place, media) = self.place(request, terms);
+                // JSON is made when all of the message is there, and has its length then.
+                let pieces = !last && !media.is_json();
                 self.message = Some(Message {
                     place,
-                    pieces: !last,
+                    request,
+                    media,
+                    pieces,
                 });
-                text = self.first(terms, request, last.then_some(left));
-                !last
+                if !media.is_json() {
+                    text = self.first(terms, (request, media), last.then_some(left));
+                }
+                pieces
             }
         };
         // A piece of no bytes would be the last one.
@@ -171,27 +184,36 @@ impl Outward {
     }
 
     /// Where a message goes that begins.
-    fn place(&mut self, request: u32, terms: &mut Terms<'_>) -> Place {
+    fn place(&mut self, request: u32, terms: &mut Terms<'_>) -> (Place, Media) {
         let waiting = &mut *terms.waiting;
-        match self.role {
-            Role::Client => {
-                waiting.push_back(request);
-                Place::Out
-            }
-            Role::Server if waiting.front() == Some(&request) => Place::Out,
-            // A response that a fault repeats has nobody who waits for it.
-            Role::Server if self.early.iter().any(|(id, _)| *id == request) => Place::Nowhere,
-            Role::Server if waiting.contains(&request) => {
-                self.early.push((request, Vec::new()));
-                Place::Early
-            }
-            Role::Server => Place::Nowhere,
+        if self.role == Role::Client {
+            let media = terms.about.media;
+            waiting.push_back(Waiting { request, media });
+            return (Place::Out, media);
         }
+        let Some(at) = waiting.iter().position(|it| it.request == request) else {
+            return (Place::Nowhere, Media::Binary);
+        };
+        let media = waiting.get(at).map_or(Media::Binary, |it| it.media);
+        if at == 0 {
+            return (Place::Out, media);
+        }
+        // A response that a fault repeats has nobody who waits for it.
+        if self.early.iter().any(|(id, _)| *id == request) {
+            return (Place::Nowhere, media);
+        }
+        self.early.push((request, Vec::new()));
+        (Place::Early, media)
     }
 
     /// The head of HTTP for a message, of so many bytes if that is known.
-    fn first(&self, terms: &Terms<'_>, request: u32, length: Option<usize>) -> String {
-        let [kind, _] = TYPES;
+    fn first(
+        &self,
+        terms: &Terms<'_>,
+        (request, media): (u32, Media),
+        length: Option<usize>,
+    ) -> String {
+        let kind = media.name();
         let mut text = match self.role {
             Role::Client => {
                 let Http { host, path, .. } = terms.about;
@@ -201,16 +223,33 @@ impl Outward {
                 )
             }
             // The answer behind which nothing follows says so.
-            Role::Server if terms.closes && terms.waiting.back() == Some(&request) => {
+            Role::Server
+                if terms.closes && terms.waiting.back().is_some_and(|it| it.request == request) =>
+            {
                 "HTTP/1.1 200 OK\r\nConnection: close\r\n".to_owned()
             }
             Role::Server => "HTTP/1.1 200 OK\r\n".to_owned(),
         };
+        if let (Role::Server, Some(origin)) = (self.role, &terms.about.origin) {
+            text += &format!("Access-Control-Allow-Origin: {origin}\r\n");
+        }
         text += &match length {
             Some(length) => format!("Content-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"),
             None => format!("Content-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n"),
         };
         text
+    }
+
+    /// Bytes of a message.
+    fn body(&mut self, bytes: &[u8], terms: &mut Terms<'_>) {
+        match &self.message {
+            Some(message) if message.media.is_json() => {
+                if message.place != Place::Nowhere {
+                    self.whole.extend_from_slice(bytes);
+                }
+            }
+            _ => self.put(bytes, terms),
+        }
     }
 
     fn put(&mut self, bytes: &[u8], terms: &mut Terms<'_>) {
@@ -226,15 +265,22 @@ impl Outward {
     }
 
     /// All of a chunk is there.
-    fn end(&mut self, part: Part, terms: &mut Terms<'_>) -> bool {
+    fn end(&mut self, part: Part, terms: &mut Terms<'_>) -> Result<bool, HttpError> {
         let (last, empty) = match part {
             Part::Body { last, empty } => (last, empty),
-            Part::Error => return self.error(terms),
-            Part::Other => return false,
+            Part::Error => return Ok(self.error(terms)),
+            Part::Other => return Ok(false),
         };
         let Some(message) = self.message else {
-            return false;
+            return Ok(false);
         };
+        if last && message.media.is_json() && message.place != Place::Nowhere {
+            let body = media::write(&std::mem::take(&mut self.whole))?;
+            let about = (message.request, message.media);
+            let head = self.first(terms, about, Some(body.len()));
+            self.put(head.as_bytes(), terms);
+            self.put(body.as_bytes(), terms);
+        }
         if message.pieces {
             let behind: &[u8] = if empty { b"" } else { b"\r\n" };
             self.put(behind, terms);
@@ -247,14 +293,14 @@ impl Outward {
                 self.follow(terms);
             }
         }
-        false
+        Ok(false)
     }
 
     /// A response is out: those follow that waited for it.
     fn follow(&mut self, terms: &mut Terms<'_>) {
         terms.waiting.pop_front();
         while let Some(next) = terms.waiting.front()
-            && let Some(at) = self.early.iter().position(|(id, _)| id == next)
+            && let Some(at) = self.early.iter().position(|it| it.0 == next.request)
         {
             let (_, bytes) = self.early.remove(at);
             terms.out.extend_from_slice(&bytes);
@@ -265,8 +311,15 @@ impl Outward {
     /// There will be no (more of a) response: HTTP says so by the end of the connection.
     fn abort(&mut self, request: u32, terms: &mut Terms<'_>) -> bool {
         let begun = self.message.take();
-        let owed = terms.waiting.contains(&request);
-        if begun.is_none() && terms.waiting.front() == Some(&request) {
+        self.whole = Vec::new();
+        let owed = terms.waiting.iter().any(|it| it.request == request);
+        let said = begun.is_some_and(|it| !it.media.is_json());
+        if !said
+            && terms
+                .waiting
+                .front()
+                .is_some_and(|it| it.request == request)
+        {
             let text = refused(500, "Internal Server Error").text("POST");
             terms.out.extend_from_slice(text.as_bytes());
         }

@@ -5,6 +5,8 @@ fn about(longest: usize) -> Http {
         host: "plc1:443".into(),
         path: "/ua".into(),
         longest,
+        media: Media::Binary,
+        origin: None,
     }
 }
 
@@ -354,4 +356,165 @@ fn no_more_requests_wait_than_so_many() {
     }
     let one_more = server.take(post("a").as_bytes(), &mut sink);
     assert!(matches!(one_more, Err(HttpError::Refused(it)) if it.status == 429));
+}
+
+/// A ReadRequest and a message of nothing known, as chunks and as JSON.
+const READ: &str = r#"{"UaTypeId":"i=629","RequestHeader":{"RequestHandle":9},"MaxAge":2.5}"#;
+
+fn read_message() -> Vec<u8> {
+    wire::json::read(READ.as_bytes(), 1000).unwrap()
+}
+
+fn post_json(kind: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST / HTTP/1.1\r\nHost: plc1\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+/// Part 6, 7.4.5, as of 1.05 and as of 1.04.
+#[test]
+fn a_body_in_json_is_the_same_message_and_its_answer_is_json_too() {
+    for kind in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "application/opcua+uajson",
+    ] {
+        for step in [1, 1000] {
+            let mut server = server();
+            let mut came = Vec::new();
+            for piece in post_json(kind, READ).as_bytes().chunks(step) {
+                server.take(piece, &mut came).unwrap();
+            }
+            assert_eq!(messages(&came), [(1, read_message())]);
+            let mut out = Vec::new();
+            for piece in message(1, &read_message(), 10).chunks(step) {
+                server.send(piece, &mut out).unwrap();
+            }
+            let out = text(&out);
+            let (head, body) = out.split_once("\r\n\r\n").unwrap();
+            assert_eq!(body, READ);
+            let named = kind.split(';').next().unwrap();
+            assert!(
+                head.contains(&format!("Content-Type: {named}\r\n")),
+                "{head}"
+            );
+            assert!(head.ends_with(&format!("Content-Length: {}", READ.len())));
+            assert_eq!((server.waiting.len(), server.held()), (0, 0));
+        }
+    }
+}
+
+#[test]
+fn a_client_asks_in_json_and_takes_its_answer() {
+    let about = Http {
+        media: Media::Json,
+        ..about(1 << 20)
+    };
+    let mut client = Exchange::new(Role::Client, about);
+    let mut out = Vec::new();
+    client
+        .send(&message(77, &read_message(), 10), &mut out)
+        .unwrap();
+    let asked = text(&out);
+    assert!(asked.contains("\r\nContent-Type: application/json\r\n"));
+    assert!(asked.ends_with(&format!("\r\n\r\n{READ}")));
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\
+         10\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n",
+        &READ[..16],
+        READ.len() - 16,
+        &READ[16..]
+    );
+    let mut came = Vec::new();
+    client.take(answer.as_bytes(), &mut came).unwrap();
+    assert_eq!(messages(&came), [(77, read_message())]);
+    client
+        .send(&message(78, &read_message(), 10), &mut out)
+        .unwrap();
+    let wrong = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    let error = client.take(wrong.as_bytes(), &mut came).unwrap_err();
+    assert!(matches!(error, HttpError::Json(_)), "{error}");
+}
+
+/// Bodies in JSON between those in binary, whose answers come in another order.
+#[test]
+fn each_answer_is_what_its_request_was() {
+    let mut server = server();
+    let mut came = Vec::new();
+    let three = post("binary") + &post_json("application/json", READ) + &post("more");
+    server.take(three.as_bytes(), &mut came).unwrap();
+    let mut out = Vec::new();
+    for (request, body) in [(2, read_message()), (3, b"c".to_vec()), (1, b"a".to_vec())] {
+        server
+            .send(&message(request, &body, 1000), &mut out)
+            .unwrap();
+    }
+    let out = text(&out);
+    let bodies: Vec<&str> = out.split("HTTP/1.1 200 OK\r\n").skip(1).collect();
+    assert!(bodies[0].ends_with("\r\n\r\na"), "{out}");
+    assert!(bodies[1].ends_with(READ), "{out}");
+    assert!(bodies[2].ends_with("\r\n\r\nc"), "{out}");
+}
+
+#[test]
+fn what_is_no_message_in_json_is_refused_by_whoever_understands_it_that_far() {
+    // Nothing of it is understood.
+    for body in ["", "no", "[]", "{\"UaTypeId\":"] {
+        assert_eq!(refusal(&post_json("application/json", body)), 400, "{body}");
+    }
+    let mut short = Exchange::new(Role::Server, about(100));
+    let many = format!(
+        r#"{{"UaTypeId":"i=629","NodesToRead":[{}]}}"#,
+        ["{}"; 10].join(",")
+    );
+    assert!(many.len() < 100);
+    let said = short.take(
+        post_json("application/json", &many).as_bytes(),
+        &mut Vec::new(),
+    );
+    assert!(matches!(said, Err(HttpError::Refused(it)) if it.status == 413));
+    // Whoever decodes it finds out.
+    let mut server = server();
+    let mut came = Vec::new();
+    let half = READ.replace("2.5", "[]");
+    server
+        .take(post_json("application/json", &half).as_bytes(), &mut came)
+        .unwrap();
+    let came = messages(&came);
+    let limits = wire::service::Limits::default();
+    let refused = wire::service::Request::decode(&came[0].1, &limits).unwrap_err();
+    assert_eq!(refused.request_handle, Some(9));
+}
+
+/// What browsers ask before pages may ask (Fetch, 4.9), and what they want to see in answers.
+#[test]
+fn pages_may_ask_only_where_that_was_allowed() {
+    let preflight = "OPTIONS /ua HTTP/1.1\r\nHost: plc1\r\nOrigin: https://hmi.example\r\n\
+                     Access-Control-Request-Method: POST\r\n\
+                     Access-Control-Request-Headers: content-type\r\n\r\n";
+    assert_eq!(refusal(preflight), 405);
+    let about = Http {
+        origin: Some("https://hmi.example".into()),
+        ..about(1 << 20)
+    };
+    let mut server = Exchange::new(Role::Server, about);
+    let mut came = Vec::new();
+    server.take(preflight.as_bytes(), &mut came).unwrap();
+    let said = text(&server.aside());
+    assert!(said.starts_with("HTTP/1.1 204 No Content\r\n"), "{said}");
+    assert!(said.contains("Access-Control-Allow-Origin: https://hmi.example\r\n"));
+    assert!(server.asked().is_none() && !server.is_over());
+    server.take(post("body").as_bytes(), &mut came).unwrap();
+    let mut out = Vec::new();
+    server.send(&message(1, b"answer", 9), &mut out).unwrap();
+    let said = text(&out);
+    assert!(
+        said.contains("\r\nAccess-Control-Allow-Origin: https://hmi.example\r\n"),
+        "{said}"
+    );
+    // A method is what it says, and is owed its answer where others are.
+    let plain = "OPTIONS / HTTP/1.1\r\nHost: plc1\r\n\r\n";
+    let refused = server.take(plain.as_bytes(), &mut came);
+    assert!(matches!(refused, Err(HttpError::Refused(it)) if it.status == 405));
 }

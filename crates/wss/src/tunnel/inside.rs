@@ -1,9 +1,11 @@
 //! What a record of TLS has to do with: the upgrade, frames, requests of HTTP, or bytes as they are.
 
 use super::{Inner, NORMAL, Opening, Phase, TunnelError};
+use crate::Role;
 use crate::frame::{Control, Payload};
 use crate::http::Sink;
-use crate::upgrade::{read_answer, read_request};
+use crate::texts::Texts;
+use crate::upgrade::{PROTOCOLS, TEXT_PROTOCOL, read_answer, read_request};
 
 /// Where chunks are written.
 pub(super) struct Into<'a> {
@@ -32,8 +34,8 @@ impl Inside<'_> {
                 return self.open(record, into);
             }
             // A request may come in one piece with the end of the handshake.
-            Phase::Handshake(Opening::Wait) => {
-                *self.phase = Phase::Upgrade(Opening::Wait, Vec::new());
+            Phase::Handshake(Opening::Wait(texts)) => {
+                *self.phase = Phase::Upgrade(Opening::Wait(*texts), Vec::new());
                 return self.take(record, into);
             }
             Phase::Handshake(Opening::Asked) | Phase::Upgrade(Opening::Asked, _) => {
@@ -48,11 +50,20 @@ impl Inside<'_> {
                 let before = head.len();
                 head.extend_from_slice(record);
                 let length = match opening {
-                    Opening::Ask(request) => read_answer(head, &request.accept)?,
-                    Opening::Wait => read_request(head)?.map(|(length, answer)| {
-                        self.answer.extend_from_slice(answer.as_bytes());
-                        length
-                    }),
+                    Opening::Ask(request) => read_answer(head, request)?,
+                    Opening::Wait(texts) => {
+                        let text = texts.map(|_| TEXT_PROTOCOL);
+                        let protocols = PROTOCOLS.into_iter().chain(text);
+                        read_request(head, protocols)?.map(|upgrade| {
+                            self.answer.extend_from_slice(upgrade.answer.as_bytes());
+                            if let (Some(url), Some(longest)) = (upgrade.texts, *texts) {
+                                // Servers mask nothing.
+                                let texts = Texts::new(Role::Server, url, longest, |_| ());
+                                *self.inner = Inner::Texts(Box::new(texts));
+                            }
+                            upgrade.length
+                        })
+                    }
                     Opening::Asked | Opening::Bare => Some(before),
                 };
                 match length {
@@ -76,6 +87,31 @@ impl Inside<'_> {
             Inner::Bare => given.put(bytes),
             Inner::Http(http) => http.take(bytes, &mut given)?,
             Inner::Frames(_) => return self.frames(bytes, into),
+            Inner::Texts(_) => return self.texts(bytes, into),
+        }
+        Ok(())
+    }
+
+    fn texts(&mut self, mut bytes: &[u8], into: &mut Into<'_>) -> Result<(), TunnelError> {
+        let Inner::Texts(texts) = self.inner else {
+            return Ok(());
+        };
+        let mut given = Given {
+            given: self.given,
+            into,
+        };
+        let mut plain = vec![0; bytes.len()];
+        while !bytes.is_empty() {
+            let step = texts.deframer.take(bytes, &mut plain)?;
+            bytes = bytes.get(step.taken..).unwrap_or_default();
+            let part = plain.get(..step.given).unwrap_or_default();
+            texts.take(part, step.ended, &mut given)?;
+            if let Some(control) = step.control
+                && !control_frame(control, self.ping, self.closes)
+            {
+                *self.phase = Phase::Closed;
+                return Ok(());
+            }
         }
         Ok(())
     }
@@ -103,19 +139,29 @@ impl Inside<'_> {
                 step
             };
             bytes = bytes.get(step.taken..).unwrap_or_default();
-            match step.control {
-                Some(Control::Ping(payload)) => *self.ping = Some(payload),
-                Some(Control::Close(payload)) => {
-                    // Answered with the same status (RFC 6455, 5.5.1) by whoever closes the socket.
-                    *self.closes = Some(payload.code().unwrap_or(NORMAL));
-                    *self.phase = Phase::Closed;
-                    return Ok(());
-                }
-                Some(Control::Pong) | None => {}
+            if let Some(control) = step.control
+                && !control_frame(control, self.ping, self.closes)
+            {
+                *self.phase = Phase::Closed;
+                return Ok(());
             }
         }
         Ok(())
     }
+}
+
+/// What a control frame has to be answered with. Whether the connection goes on.
+fn control_frame(control: Control, ping: &mut Option<Payload>, closes: &mut Option<u16>) -> bool {
+    match control {
+        Control::Ping(payload) => *ping = Some(payload),
+        Control::Pong => {}
+        Control::Close(payload) => {
+            // Answered with the same status (RFC 6455, 5.5.1) by whoever closes the socket.
+            *closes = Some(payload.code().unwrap_or(NORMAL));
+            return false;
+        }
+    }
+    true
 }
 
 /// Where chunks go as long as there is room, and after that.

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use proptest::prelude::*;
 
 use super::*;
+use crate::http::chunk;
 use crate::tls::{Judge, Rejected};
 
 /// Accepts anything, or nothing.
@@ -41,7 +42,7 @@ fn mask(bytes: &mut [u8]) {
 
 fn both(client: &TlsClient, server: &TlsServer) -> (Tunnel, Tunnel) {
     let client = Tunnel::connect(client, ("localhost", 4843), "/plant", mask).unwrap();
-    (client, Tunnel::accept(server).unwrap())
+    (client, Tunnel::accept(server, None).unwrap())
 }
 
 /// A socket that never blocks, as one end sees it: what came, what was sent, and how much of that it takes.
@@ -297,7 +298,7 @@ fn no_head_is_longer_than_what_is_read_of_it() {
 
 #[test]
 fn garbage_is_no_tls() {
-    let mut server = Tunnel::accept(&server()).unwrap();
+    let mut server = Tunnel::accept(&server(), None).unwrap();
     let mut hello = b"HELF\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
     let error = server.receive(&mut hello, &mut []).unwrap_err();
     assert!(matches!(error, TunnelError::Tls(_)), "{error}");
@@ -415,7 +416,7 @@ fn a_bare_tunnel_is_tls_alone() {
 fn the_last_answer_goes_whole_to_a_socket_that_takes_little() {
     let (tls_client, tls_server) = (client(true).without_http(), server());
     let mut client = Tunnel::bare(&tls_client, "localhost").unwrap();
-    let mut server = Tunnel::accept_posts(&tls_server, 1 << 20).unwrap();
+    let mut server = Tunnel::accept_posts(&tls_server, 1 << 20, None).unwrap();
     for _ in 0..4 {
         carry(&mut client, &mut server, 1500).unwrap();
         carry(&mut server, &mut client, 1500).unwrap();
@@ -452,4 +453,95 @@ fn the_last_answer_goes_whole_to_a_socket_that_takes_little() {
     }
     assert!(got.starts_with(b"HTTP/1.1 200 OK\r\nConnection: close\r\n"));
     assert!(got.ends_with(&answer[24..]));
+}
+
+/// Part 6, 7.5.2: messages as text, in whatever pieces, and frames in parts.
+#[test]
+fn messages_in_json_go_both_ways_whatever_the_pieces() {
+    const ASKED: &str = r#"{"UaTypeId":"i=629","RequestHeader":{"RequestHandle":9},"MaxAge":2.5}"#;
+    const ANSWER: &str = r#"{"UaTypeId":"i=632","ResponseHeader":{"RequestHandle":9}}"#;
+    let message = |text: &str| wire::json::read(text.as_bytes(), 1000).unwrap();
+    let chunked = |request: u32, body: &[u8]| {
+        let (now, later) = body.split_at(10);
+        let mut bytes = Vec::new();
+        for (kind, part) in [(chunk::Kind::More, now), (chunk::Kind::Final, later)] {
+            bytes.extend_from_slice(&chunk::head(kind, request, 1, part.len()));
+            bytes.extend_from_slice(part);
+        }
+        bytes
+    };
+    let (tls_client, tls_server) = (client(true), server());
+    for piece in [1, 100_000] {
+        let host = ("localhost", 4843);
+        let mut client = Tunnel::connect_texts(&tls_client, host, "/a", 1000, mask).unwrap();
+        let mut server = Tunnel::accept(&tls_server, Some(1000)).unwrap();
+        open(&mut client, &mut server, piece);
+        assert_eq!(server.asked(), Some("opc.wss://localhost:4843/a"));
+        client.send(&chunked(77, &message(ASKED))).unwrap();
+        let came = carry(&mut client, &mut server, piece).unwrap();
+        assert_eq!(came[chunk::HEAD..], message(ASKED));
+        assert_eq!(chunk::number(&came, 20), 1);
+        server.send(&chunked(1, &message(ANSWER))).unwrap();
+        let came = carry(&mut server, &mut client, piece).unwrap();
+        assert_eq!(came[chunk::HEAD..], message(ANSWER));
+        assert_eq!(chunk::number(&came, 20), 77);
+        // In two frames, with a ping between: text, ping, continuation.
+        let (a, b) = ASKED.split_at(20);
+        let mut frames = vec![0x01, 0x80 | a.len() as u8, 0, 0, 0, 0];
+        frames.extend_from_slice(a.as_bytes());
+        frames.extend_from_slice(&[0x89, 0x80, 0, 0, 0, 0]);
+        frames.extend_from_slice(&[0x80, 0x80 | b.len() as u8, 0, 0, 0, 0]);
+        frames.extend_from_slice(b.as_bytes());
+        client.send_raw(&frames).unwrap();
+        let came = carry(&mut client, &mut server, piece).unwrap();
+        assert_eq!(came[chunk::HEAD..], message(ASKED));
+        assert_eq!(chunk::number(&came, 20), 2);
+        assert_eq!(
+            (server.partial(), server.held()),
+            (None, server.pending().len())
+        );
+    }
+}
+
+#[test]
+fn whoever_sends_no_message_in_json_is_told_by_a_status_code() {
+    let (tls_client, tls_server) = (client(true), server());
+    let text = |text: &str| {
+        let mut frame = vec![0x81, 0x80 | text.len() as u8, 0, 0, 0, 0];
+        frame.extend_from_slice(text.as_bytes());
+        frame
+    };
+    let binary = vec![0x82, 0x81, 0, 0, 0, 0, 7];
+    for (frame, code) in [
+        (text("no"), 1007),
+        (text("{}"), 0),
+        (text(&"[".repeat(51)), 1009),
+        (binary, 1003),
+    ] {
+        let host = ("localhost", 4843);
+        let mut client = Tunnel::connect_texts(&tls_client, host, "/", 1000, mask).unwrap();
+        let mut server = Tunnel::accept(&tls_server, Some(50)).unwrap();
+        open(&mut client, &mut server, 100_000);
+        client.send_raw(&frame).unwrap();
+        let taken = carry(&mut client, &mut server, 100_000);
+        match (taken, code) {
+            // An object of no type is a request of no service, which gets a ServiceFault.
+            (Ok(came), 0) => assert_eq!(came[chunk::HEAD..chunk::HEAD + 2], [0, 0]),
+            (Err(TunnelError::Frame(violation)), _) => assert_eq!(violation.close_code(), code),
+            other => panic!("{other:?}"),
+        }
+    }
+    // Where JSON is not taken it is not agreed on.
+    let mut client =
+        Tunnel::connect_texts(&tls_client, ("localhost", 4843), "/", 1000, mask).unwrap();
+    let mut server = Tunnel::accept(&tls_server, None).unwrap();
+    let mut refused = None;
+    for _ in 0..4 {
+        let _ = carry(&mut client, &mut server, 100_000);
+        refused = refused.or(carry(&mut server, &mut client, 100_000).err());
+    }
+    assert!(
+        matches!(refused, Some(TunnelError::Upgrade(_))),
+        "{refused:?}"
+    );
 }

@@ -98,7 +98,8 @@ fn order(access: &Access, opening: &Opening, behind: &[Step]) -> Vec<Step> {
         Transport::Wss => order.extend([Step::Tls, Step::Upgrade]),
         Transport::Https => order.push(Step::Tls),
     }
-    if access.url.transport() != Transport::Https {
+    // Neither HTTP nor messages in JSON have a channel of their own.
+    if access.url.transport() != Transport::Https && !access.json {
         order.push(Step::Hello);
         order.extend(opening.is_checked().then_some(Step::CheckCertificate));
         order.push(Step::OpenChannel);

@@ -5,17 +5,16 @@ use opcua_types::EndpointDescription;
 use super::SessionError;
 use crate::policy::Policy;
 use crate::session::{is_over, tokens};
-use crate::url::Transport;
 
 /// Part 4, 5.7.2.1: the list from discovery came without protection; the session's, under a
 /// secured channel, cannot have been changed. Only what the specification says is compared.
 pub(super) fn compare(
     discovered: &[EndpointDescription],
     told: &[EndpointDescription],
-    transport: Transport,
+    profile: &str,
 ) -> Result<(), SessionError> {
     let lacks = |list: &[EndpointDescription], wanted: &EndpointDescription| {
-        is_over(wanted, transport) && !list.iter().any(|endpoint| is_same(endpoint, wanted))
+        is_over(wanted, profile) && !list.iter().any(|endpoint| is_same(endpoint, wanted))
     };
     let describe = |what, endpoint: &EndpointDescription| {
         let (url, mode) = (&endpoint.endpoint_url, endpoint.security_mode);

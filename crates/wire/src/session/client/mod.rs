@@ -39,8 +39,8 @@ pub struct Config {
     pub application: ApplicationDescription,
     /// The endpoint, as typed.
     pub endpoint_url: String,
-    /// What carries it: of its endpoints those over this count.
-    pub transport: Transport,
+    /// What carries it and how, as a TransportProfileUri: of its endpoints those of this one count.
+    pub profile: &'static str,
     /// The name the session gets in the server's diagnostics.
     pub name: String,
     /// How long the session may go without a request.
@@ -65,7 +65,9 @@ impl Config {
         let url = endpoint_url.parse::<Url>();
         Self {
             application,
-            transport: url.map_or_else(|_| Transport::default(), |url| url.transport()),
+            profile: url
+                .map_or_else(|_| Transport::default(), |url| url.transport())
+                .profile(),
             endpoint_url,
             name: String::new(),
             timeout: Duration::from_secs(60),
@@ -185,7 +187,7 @@ impl Session {
             }
             check_nonce(policy, &response.server_nonce)?;
             if let Some(discovered) = &self.config.discovered {
-                endpoints::compare(discovered, &endpoints, self.config.transport)?;
+                endpoints::compare(discovered, &endpoints, self.config.profile)?;
             }
         }
         let ephemeral = Given::read(&response.response_header.additional_header);
@@ -426,7 +428,7 @@ impl Session {
             return protection.policy;
         }
         let discovered = self.config.discovered.as_deref().unwrap_or_default();
-        let endpoint = endpoint_for(discovered, protection, self.config.transport);
+        let endpoint = endpoint_for(discovered, protection, self.config.profile);
         let mut hiding = endpoint
             .map(tokens)
             .unwrap_or_default()
@@ -456,9 +458,9 @@ impl Session {
     ) -> Result<UserTokenPolicy, SessionError> {
         let protection = self.channel.protection;
         let discovered = self.config.discovered.as_deref().unwrap_or_default();
-        let transport = self.config.transport;
-        let endpoint = endpoint_for(&created.endpoints, protection, transport)
-            .or_else(|| endpoint_for(discovered, protection, transport));
+        let profile = self.config.profile;
+        let endpoint = endpoint_for(&created.endpoints, protection, profile)
+            .or_else(|| endpoint_for(discovered, protection, profile));
         let offered = endpoint.map(tokens).unwrap_or_default();
         let kind = credentials.kind();
         let fits = |token: &&UserTokenPolicy| {
@@ -487,7 +489,7 @@ impl Session {
         let discovered = self.config.discovered.as_deref().unwrap_or_default();
         [created.endpoints.as_slice(), discovered]
             .iter()
-            .filter_map(|list| endpoint_for(list, self.channel.protection, self.config.transport))
+            .filter_map(|list| endpoint_for(list, self.channel.protection, self.config.profile))
             .find_map(|e| Certificate::from_der(e.server_certificate.as_ref()).ok())
     }
 

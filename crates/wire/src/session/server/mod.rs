@@ -220,9 +220,11 @@ impl Session {
                 return Err(Refusal::AnotherCertificate);
             }
         }
-        // Tokens are the same over each transport; only one over HTTPS may be the only endpoint without a policy.
-        let over = |transport| endpoint_for(&self.config.endpoints, channel.protection, transport);
+        // Tokens are the same over each transport; those without a channel may be the only endpoints without a policy.
+        let of = |profile| endpoint_for(&self.config.endpoints, channel.protection, profile);
+        let over = |transport: Transport| of(transport.profile());
         let endpoint = over(Transport::Tcp).or_else(|| over(Transport::Https));
+        let endpoint = endpoint.or_else(|| Transport::Wss.json_profile().and_then(of));
         let offered: &[UserTokenPolicy] = endpoint.map(tokens).unwrap_or_default();
         let (token_policy, token) = recognise(&request.user_identity_token, offered)?;
         let token_policy =

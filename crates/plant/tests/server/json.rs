@@ -1,0 +1,265 @@
+//! JSON over HTTPS and WebSockets: what is served in binary is served in it, with the same sessions, faults and bounds.
+
+use std::io::ErrorKind;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use plant::{Config, Limits, Server};
+use wire::channel::Protection;
+use wire::service::Response;
+use wire::session::token::Credentials;
+use wire::types::{
+    AttributeId, GetEndpointsRequest, NodeId, ReadRequest, StatusCode, TimestampsToReturn, Variant,
+    WriteRequest, WriteValue,
+};
+use wire::url::Transport;
+use wss::Tunnel;
+
+use crate::client::{Client, PATIENCE, bare, identity, read_value};
+use crate::sessions::users;
+use crate::subscribing::{header, item, publish, subscribe, values, watch};
+use crate::{bench, is_served, start};
+
+fn served(config: Config) -> Server {
+    start(Config {
+        identity: Some(identity("urn:test:server")),
+        https: Some(0),
+        wss: Some(0),
+        ..config
+    })
+}
+
+/// Its URLs as clients of this file's type them.
+fn urls(server: &Server) -> [String; 2] {
+    [server.https_url().unwrap(), server.wss_url().unwrap()].map(|url| format!("json+{url}"))
+}
+
+fn say((socket, tunnel): &mut (TcpStream, Tunnel), text: &str) {
+    tunnel.send(text.as_bytes()).unwrap();
+    tunnel.flush(socket).unwrap();
+}
+
+/// The next answer: head and body.
+fn hear((socket, tunnel): &mut (TcpStream, Tunnel)) -> (String, String) {
+    let mut heard = String::new();
+    let mut into = vec![0; 65_536];
+    loop {
+        if let Some((head, body)) = heard.split_once("\r\n\r\n") {
+            let length = head.split("Content-Length: ").nth(1).unwrap();
+            let length: usize = length.lines().next().unwrap().parse().unwrap();
+            if body.len() >= length {
+                return (head.to_owned(), body.to_owned());
+            }
+        }
+        match tunnel.read(socket, &mut into) {
+            Ok(0) => panic!("it ended: {heard}"),
+            Ok(count) => heard.push_str(std::str::from_utf8(&into[..count]).unwrap()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn post(body: &str) -> String {
+    let length = body.len();
+    format!(
+        "POST / HTTP/1.1\r\nHost: plc\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[test]
+fn services_are_served_in_json_as_in_binary() {
+    let server = served(Config {
+        users: users(),
+        ..Config::default()
+    });
+    for url in urls(&server) {
+        let mut client = Client::plain(&url);
+        for _ in 0..5 {
+            is_served(&mut client);
+        }
+        let write = WriteRequest {
+            request_header: header(),
+            nodes_to_write: Some(vec![WriteValue {
+                node_id: bench(1001),
+                attribute_id: AttributeId::Value as u32,
+                value: Variant::Double(0.1 + 0.2).into(),
+                ..Default::default()
+            }]),
+        };
+        let written = client.call(write).unwrap().results.unwrap();
+        assert_eq!(written, [StatusCode::Good]);
+        let read = Client::plain(server.url()).read(&[bench(1001)]).remove(0);
+        assert_eq!(read.value, Some(Variant::Double(0.1 + 0.2)));
+        assert!(!client.below(&NodeId::new(0, 85)).is_empty());
+        // Many at once, long ones too.
+        let large = |count: usize| ReadRequest {
+            request_header: header(),
+            max_age: 0.0,
+            timestamps_to_return: TimestampsToReturn::Both,
+            nodes_to_read: Some(vec![read_value(bench(3014), AttributeId::Value, ""); count]),
+        };
+        let ids: Vec<_> = [1, 10, 1].map(|count| client.put(large(count))).into();
+        for id in ids {
+            client.answer(id).unwrap();
+        }
+        // Users are known by their passwords.
+        let mut user = Client::connect(
+            &url,
+            Protection::NONE,
+            Some(&identity("urn:test:client")),
+            server.config().identity.as_ref(),
+        )
+        .unwrap();
+        let credentials = |password: &str| Credentials::UserName {
+            name: "bench".into(),
+            password: password.to_owned().into(),
+        };
+        assert!(user.log_in(&credentials("wrong")).is_err());
+        user.log_in(&credentials("bench")).unwrap();
+        is_served(&mut user);
+    }
+}
+
+#[test]
+fn subscriptions_are_told_in_json() {
+    let server = served(Config::default());
+    let [_, wss] = urls(&server);
+    let mut client = Client::plain(&wss);
+    let subscription = subscribe(&mut client, 50.0).subscription_id;
+    watch(&mut client, subscription, vec![item(bench(1007), 3, 0.0)]);
+    let asked = client.send(publish(None));
+    let response = client.answer(asked).unwrap();
+    let Response::Publish(response) = response else {
+        panic!("{response:?}");
+    };
+    let told = values(&response.notification_message);
+    assert_eq!(told, [(3, Variant::Double(1007.0))]);
+    // One waits, and others are answered over the same WebSocket.
+    let asked = client.send(publish(None));
+    for _ in 0..3 {
+        is_served(&mut client);
+    }
+    assert!(!client.has_by_now(asked));
+}
+
+/// Part 6, 7.4.1: sessions belong to no connection, nor to an encoding.
+#[test]
+fn a_session_is_used_in_both_encodings() {
+    let server = served(Config::default());
+    let [https, _] = urls(&server);
+    let mut first = Client::plain(&https);
+    let mut second =
+        Client::connect(server.https_url().unwrap(), Protection::NONE, None, None).unwrap();
+    second.token = first.token.clone();
+    is_served(&mut second);
+    is_served(&mut first);
+}
+
+#[test]
+fn endpoints_say_that_json_is_spoken() {
+    let server = served(Config {
+        protections: wire::channel::all_protections()
+            .filter(|it| *it != Protection::NONE)
+            .collect(),
+        ..Config::default()
+    });
+    for url in urls(&server) {
+        let mut client = Client::plain(&url);
+        let endpoints = client.call(GetEndpointsRequest::default()).unwrap();
+        let endpoints = endpoints.endpoints.unwrap();
+        for (transport, url) in [
+            (Transport::Https, server.https_url().unwrap()),
+            (Transport::Wss, server.wss_url().unwrap()),
+        ] {
+            let of = |it: &&wire::types::EndpointDescription| {
+                transport.json_profile() == Some(it.transport_profile_uri.as_ref())
+            };
+            let own: Vec<_> = endpoints.iter().filter(of).collect();
+            assert_eq!(own.len(), 1);
+            assert_eq!(own[0].endpoint_url.as_ref(), url);
+        }
+    }
+}
+
+/// What is understood in part is a fault with the handle that was read; what is no message is a status of HTTP.
+#[test]
+fn wrong_json_is_refused_where_wrong_binary_is() {
+    let server = served(Config::default());
+    let mut raw = bare(server.https_address().unwrap());
+    for (body, code) in [
+        (
+            r#"{"UaTypeId":"i=426","RequestHeader":{"RequestHandle":9},"LocaleIds":7}"#,
+            StatusCode::BadDecodingError,
+        ),
+        (
+            r#"{"UaTypeId":"i=629000","RequestHeader":{"RequestHandle":9}}"#,
+            StatusCode::BadServiceUnsupported,
+        ),
+        (
+            r#"{"UaTypeId":"i=629","RequestHeader":{"RequestHandle":9}}"#,
+            StatusCode::BadSessionIdInvalid,
+        ),
+    ] {
+        say(&mut raw, &post(body));
+        let (head, body) = hear(&mut raw);
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        assert!(
+            head.contains("Content-Type: application/json\r\n"),
+            "{head}"
+        );
+        assert!(!head.contains("Access-Control"), "{head}");
+        let fault = format!(
+            r#""RequestHandle":9,"ServiceResult":{{"Code":{}}}"#,
+            code.bits()
+        );
+        assert!(body.starts_with(r#"{"UaTypeId":"i=395","#), "{body}");
+        assert!(body.contains(&fault), "{body}");
+    }
+    say(&mut raw, &post("[1]"));
+    let (head, _) = hear(&mut raw);
+    assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
+}
+
+/// A body in JSON is kept until it is whole: in the connection's memory, and for as long as any message may take.
+#[test]
+fn who_sends_half_a_message_in_json_is_not_waited_for() {
+    let server = served(Config {
+        limits: Limits {
+            message_timeout: Duration::from_millis(300),
+            connection_memory: 256 << 10,
+            ..Limits::default()
+        },
+        ..Config::default()
+    });
+    let ended = |(socket, tunnel): &mut (TcpStream, Tunnel)| {
+        let until = Instant::now() + PATIENCE;
+        let mut into = vec![0; 65_536];
+        while Instant::now() < until {
+            match tunnel.read(socket, &mut into) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("it is silent"),
+                // It ended while more was on its way.
+                Err(_) => return,
+            }
+        }
+        panic!("it is still there");
+    };
+    let head = "POST / HTTP/1.1\r\nHost: plc\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n";
+    let mut slow = bare(server.https_address().unwrap());
+    say(&mut slow, &format!("{head}{{\"a\":["));
+    ended(&mut slow);
+    // More than a connection may have.
+    let mut large = bare(server.https_address().unwrap());
+    say(&mut large, head);
+    for _ in 0..64 {
+        let (socket, tunnel) = &mut large;
+        if tunnel.send(&[b' '; 16_384]).is_err() || tunnel.flush(socket).is_err() {
+            break;
+        }
+    }
+    ended(&mut large);
+    is_served(&mut Client::plain(&urls(&server)[0]));
+}

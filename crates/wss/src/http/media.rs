@@ -1,0 +1,73 @@
+//! What a body is, and bodies in JSON as messages.
+
+use wire::json::{self, Style};
+use wire::service::Limits;
+
+use super::HttpError;
+use crate::Role;
+use crate::upgrade::refused;
+
+/// What a body is (Part 6, 7.4.2, table 80).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Media {
+    /// OPC UA Binary.
+    #[default]
+    Binary,
+    /// JSON, as it is called since 1.05.
+    Json,
+    /// JSON, as 1.04 called it.
+    UaJson,
+}
+
+impl Media {
+    /// The one that a Content-Type means, whatever its parameters are.
+    pub fn of(kind: &str) -> Option<Self> {
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        let all = [
+            ("application/octet-stream", Self::Binary),
+            // As 1.04 called it without a session.
+            ("application/opcua+uabinary", Self::Binary),
+            ("application/json", Self::Json),
+            ("application/opcua+uajson", Self::UaJson),
+        ];
+        let found = all.iter().find(|it| it.0.eq_ignore_ascii_case(kind));
+        found.map(|it| it.1)
+    }
+
+    /// Its Content-Type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary => "application/octet-stream",
+            Self::Json => "application/json",
+            Self::UaJson => "application/opcua+uajson",
+        }
+    }
+
+    /// Whether it is JSON.
+    pub fn is_json(self) -> bool {
+        self != Self::Binary
+    }
+}
+
+/// The message that a body in JSON is. What a server cannot make sense of is given on as far as it was understood: it is
+/// refused there with a ServiceFault, as one in binary is.
+pub fn read(body: &[u8], longest: usize, role: Role) -> Result<Vec<u8>, HttpError> {
+    let unread = match json::read(body, longest.min(Limits::LARGEST_MESSAGE)) {
+        Ok(message) => return Ok(message),
+        Err(unread) => unread,
+    };
+    match (role, unread.begun) {
+        (Role::Client, _) => Err(HttpError::Json(unread.error)),
+        (Role::Server, _) if unread.error.is_too_long() => {
+            Err(HttpError::Refused(refused(413, "Content Too Large")))
+        }
+        (Role::Server, Some(begun)) => Ok(begun),
+        (Role::Server, None) => Err(HttpError::Refused(refused(400, "No Message in JSON"))),
+    }
+}
+
+/// The body that a message is.
+pub fn write(message: &[u8]) -> Result<String, HttpError> {
+    // What this side says is as long as it makes it.
+    json::write(message, Style::Compact, usize::MAX).map_err(HttpError::Json)
+}
