@@ -56,7 +56,7 @@ pub struct Args {
     /// Listen for opc.https on this port, too: requests of HTTP inside TLS, with the server's certificate; 0 takes a free one
     #[arg(long, value_name = "PORT")]
     https: Option<u16>,
-    /// Whose pages browsers may let ask over --https: an origin such as https://hmi.example, or * for any [default: nobody's]
+    /// Whose pages browsers may let ask over --https: an origin, scheme and host, or * for any [default: nobody's]
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     cors: Option<String>,
     /// Host name to give in endpoint URLs instead of the address
