@@ -1,7 +1,7 @@
 //! Messages as JSON (Part 6, 5.4, of 1.05.04 and later), and back.
 //!
 //! There is no second set of types for it. A message in OPC UA Binary is gone through once by the table of shapes
-//! ([`Kind`](crate::service::Kind)), and what is met is written as JSON; the members of a JSON object are put into the order
+//! ([`Kind`]), and what is met is written as JSON; the members of a JSON object are put into the order
 //! of that table, as bytes. So every service that is known in binary is known in JSON, and what a message may cost, what is
 //! wrong with it, and who is told, is decided where it is for binary.
 //!
