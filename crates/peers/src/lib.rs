@@ -38,7 +38,7 @@ pub use install::{InstallError, InstallEvent};
 pub use loader::{Done, Loader, LoaderError, LoaderOptions, Reads, Watch};
 pub use place::home;
 pub use process::started;
-pub use pubsub::{PubSub, PubSubError};
+pub use pubsub::{PubSub, PubSubError, PubSubTurn};
 pub use security::{Mode, Policy, Security, Token};
 pub use server::{NoTaskset, Server, StartError, StartOptions};
 pub use stack::{Quirk, Source, Stack, State, Step, Tool};

@@ -4,8 +4,10 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
-use crate::process;
+use serde::Deserialize;
+
 use crate::stack::Stack;
+use crate::{process, stacks};
 
 /// A publisher or subscriber that runs. It ends when this is dropped.
 #[derive(Debug)]
@@ -33,7 +35,33 @@ pub enum PubSubError {
     Ended(&'static str),
 }
 
+/// What a publisher or subscriber that is a load did in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct PubSubTurn {
+    /// Messages that it sent, or that came.
+    pub messages: u64,
+    /// How long it took.
+    pub elapsed_ns: u64,
+    /// CPU that it has used, user and system.
+    pub cpu_ns: u64,
+}
+
 impl PubSub {
+    /// Publishers and a subscriber of open62541 that are a load: `stacks/open62541/pubsub_load.c` says what they take.
+    pub fn load() -> &'static Stack {
+        stacks::PUBSUB_LOAD
+    }
+
+    /// A turn of one that is a load.
+    ///
+    /// # Errors
+    /// It has ended, or says something else.
+    pub fn turn(&mut self, line: &str) -> io::Result<PubSubTurn> {
+        self.say(line)?;
+        let line = self.line()?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        Ok(serde_json::from_str(&line)?)
+    }
+
     /// Starts one and waits until it can send or receive.
     ///
     /// # Errors

@@ -127,7 +127,7 @@ fn is_dropped(_: &io::Error) -> bool {
 /// `sendmmsg`, where there is such a call.
 #[cfg(target_os = "linux")]
 #[derive(Debug)]
-struct Many(nix::sys::socket::MultiHeaders<nix::sys::socket::SockaddrStorage>);
+struct Many(nix::sys::socket::MultiHeaders<()>);
 
 #[cfg(target_os = "linux")]
 impl Many {
@@ -137,7 +137,7 @@ impl Many {
 
     /// Sends some of these, at least one; how many.
     fn send(&mut self, socket: &UdpSocket, header: &[u8], all: &[Vec<u8>]) -> io::Result<usize> {
-        use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmmsg};
+        use nix::sys::socket::{ControlMessage, MsgFlags, sendmmsg};
         use std::os::fd::AsRawFd;
         if let ([only], []) = (all, header) {
             return socket.send(only).map(|_| 1);
@@ -150,7 +150,7 @@ impl Many {
             std::array::from_fn(|n| parts.get(n).and_then(|it| it.get(skipped..)).unwrap_or(&[]));
         let slices = slices.iter().take(all.len());
         // The socket is connected, or the header says where to.
-        let to: [Option<SockaddrStorage>; MOST] = [None; MOST];
+        let to: [Option<()>; MOST] = [None; MOST];
         let none: [ControlMessage<'_>; 0] = [];
         let flags = MsgFlags::empty();
         let sent = sendmmsg(socket.as_raw_fd(), &mut self.0, slices, to, none, flags)?;

@@ -218,7 +218,10 @@ pub fn publish(
         }
     };
     let mut events = Events::with_capacity(4);
-    let mut timer = Timer::new(poll.registry(), Token(0), clock)?;
+    let mut timer = match plan.interval {
+        Some(_) => Some(Timer::new(poll.registry(), Token(0), clock)?),
+        None => None,
+    };
     let mut late = Times::new();
     let mut out = Vec::with_capacity(size);
     let interval = plan.interval.map(|it| nanos(it).max(1));
@@ -272,38 +275,43 @@ pub fn publish(
     let running = plan.progress.clone().map(Running::begin);
     ready(super::listen::now());
     let end = start + plan.duration;
+    // Messages that go to the kernel together have one time, since reading clocks takes as long as making a message.
+    let (mut now, mut is_old) = (clock.now(), false);
     while planned.is_none_or(|planned| done.cycles < planned) {
         if stop.load(Ordering::Relaxed) {
             done.interrupted = true;
             break;
         }
-        let mut now = clock.mono();
-        if let Some(interval) = interval {
+        if is_old || interval.is_some() {
+            (now, is_old) = (clock.now(), false);
+        }
+        if let (Some(interval), Some(timer)) = (interval, &mut timer) {
             let due = start + Duration::from_nanos(interval.saturating_mul(done.cycles));
-            while now < due && !stop.load(Ordering::Relaxed) {
-                let timeout = timer.until(due, now);
+            while now.mono < due && !stop.load(Ordering::Relaxed) {
+                let timeout = timer.until(due, now.mono);
                 match poll.poll(&mut events, outlet.patience(timeout)) {
                     Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                         return Err(error.into());
                     }
-                    _ => now = clock.mono(),
+                    _ => now = clock.now(),
                 }
                 outlet.turn();
             }
-            if now < due {
+            if now.mono < due {
                 continue;
             }
-            late.note(now.nanos_since(due));
-        } else if now >= end {
+            late.note(now.mono.nanos_since(due));
+        } else if now.mono >= end {
             break;
         } else if !outlet.has_room() {
             // Without a schedule it goes as fast as the broker takes it.
             poll.poll(&mut events, Some(outlet::PATIENCE))?;
             outlet.turn();
+            is_old = true;
             continue;
         }
         if let Some(cursor) = &mut cursor {
-            let now = std::time::Instant::now();
+            let now = clock.instant(now.mono);
             // A key is never taken again: its nonces would be, too.
             if let Some(other) = cursor.turn(now) {
                 // What waits was secured with the key before.
@@ -325,7 +333,6 @@ pub fn publish(
             }
             expired = cursor.is_expired(now);
         }
-        let utc = clock.now().utc;
         let mut sent = Sent::default();
         for (group, form) in templates.iter_mut().enumerate() {
             for set in 0..usize::from(plan.writers) {
@@ -337,7 +344,7 @@ pub fn publish(
                     let waits = outlet.slot();
                     let is_datagram = waits.is_some();
                     let at = waits.unwrap_or(&mut out);
-                    if !template.write(utc, at) {
+                    if !template.write(now.utc, at) {
                         return Err(PublishError::KeyUsedUp);
                     }
                     let len = at.len();
@@ -348,7 +355,7 @@ pub fn publish(
                     len
                 }
                 Form::Json(template, text) => {
-                    template.write(utc, text);
+                    template.write(now.utc, text);
                     sent.add(outlet.send(group, text.as_bytes()));
                     text.len()
                 }
@@ -359,6 +366,7 @@ pub fn publish(
         if interval.is_some() {
             sent.add(outlet.flush()?);
         }
+        is_old = sent != Sent::default();
         done.note(sent, token, expired, each);
         if let Some(progress) = &plan.progress {
             progress.note(done.datagrams, done.refused);

@@ -13,6 +13,7 @@ mod milo1;
 mod node_opcua;
 mod open62541;
 mod open62541_load;
+mod open62541_pubsub_load;
 mod pyopcua;
 
 /// Every stack that can be installed.
@@ -29,6 +30,9 @@ pub(crate) const ALL: &[&Stack] = &[
 
 /// Clients that are a load, for benches.
 pub(crate) const LOADERS: &[&Stack] = &[&open62541_load::STACK, &bulk_load::STACK];
+
+/// Publishers and a subscriber that are a load, for benches.
+pub(crate) const PUBSUB_LOAD: &Stack = &open62541_pubsub_load::STACK;
 
 impl Stack {
     /// All stacks, in the order in which they are listed.

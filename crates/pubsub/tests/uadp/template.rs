@@ -137,3 +137,30 @@ fn a_value_of_another_length_is_refused() {
     assert_eq!(template.set(2, 0, &[0; 4]), wrong(2, 0, 4));
     assert_eq!(template.set_all(1, |_| [0; 2]), wrong(1, 0, 2));
 }
+
+/// Three fields of which the second has a time, so that the third is farther from it than it is from the first.
+#[test]
+fn fields_that_do_not_lie_alike_are_set_as_those_that_do() {
+    let value = |number, stamped: bool| DataValue {
+        value: Some(Variant::Float(number)),
+        source_timestamp: stamped.then(|| DateTime::from(5)),
+        ..DataValue::default()
+    };
+    let message = |numbers: [f32; 3]| {
+        let [a, b, c] = numbers;
+        let fields = vec![value(a, false), value(b, true), value(c, false)];
+        let sets = [(1, Content::Key(Fields::DataValue(fields)))];
+        Layout::Dynamic.message(PublisherId::UInt64(9), 4, 77, sets)
+    };
+    let mut template = Template::new(&message([0.0; 3]), &[], None).unwrap();
+    let numbers = [1.5f32, 2.5, 3.5];
+    template.set_all(0, |n| numbers[n].to_le_bytes()).unwrap();
+    let (mut out, mut want) = (Vec::new(), Vec::new());
+    assert!(template.write(5, &mut out));
+    let mut anew = message(numbers);
+    anew.messages[0].timestamp = Some(5);
+    anew.encode(&mut want).unwrap();
+    assert_eq!(out, want);
+    let wrong = template.set_all(0, |_| [0; 8]).unwrap_err();
+    assert_eq!((wrong.field, wrong.len), (0, 8));
+}

@@ -1,15 +1,21 @@
 //! What a publisher takes beside bare system calls, and a secured message beside its bare ciphers.
 //!
-//! `cargo bench -p benches --bench pubsub`
+//! `cargo bench -p benches --bench pubsub [-- beside [TURNS]]`
 //!
 //! The datagrams are those of 100 Floats as RawData in the layout Dynamic, sent to a socket on the loopback that nobody
 //! reads: what the kernel does with a datagram is the same for both. The yardstick sends the same bytes again and again,
-//! 32 in a call, as the publisher does with `--max`.
+//! 32 in a call, as the publisher does with `--max`. With `beside` publisher and listener take turns with those of
+//! open62541 instead, which are built first if they are not there.
 
 #![allow(
     clippy::expect_used,
     reason = "a bench has nobody to tell but its user"
 )]
+
+mod beside;
+#[path = "../yardstick/place.rs"]
+#[allow(dead_code, reason = "its other half is for servers and clients")]
+mod place;
 
 use std::hint::black_box;
 use std::net::UdpSocket;
@@ -31,8 +37,17 @@ use wire::template::walk::BuiltInType;
 /// Datagrams in a piece of work: enough that sockets and templates, made once for each, do not count.
 const DATAGRAMS: u32 = 16_384;
 const SECURED: usize = 1400;
+/// Floats in a message.
+const SIGNALS: u16 = 100;
 
 fn main() {
+    // Cargo adds a word of its own.
+    let mut words = std::env::args().skip(1).filter(|it| it != "--bench");
+    if words.next().as_deref() == Some("beside") {
+        let turns = words.next().map_or(9, |it| it.parse().expect("TURNS"));
+        beside::run(turns).expect("both take turns");
+        return;
+    }
     let sink = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let at = sink.local_addr().expect("its address");
     let floats = template(Layout::Dynamic, 400, None);
@@ -42,7 +57,8 @@ fn main() {
     let mut subjects = vec![
         Subject::new("publish --max", || {
             let stop = AtomicBool::new(false);
-            let sent = publish(plan(&at.to_string()), &stop, |_| ()).expect("datagrams are sent");
+            let sent = publish(plan(&at.to_string(), DATAGRAMS.into()), &stop, |_| ())
+                .expect("datagrams are sent");
             assert_eq!(sent.datagrams, u64::from(DATAGRAMS));
             assert_eq!(sent.datagram_bytes, datagram.len() as u64);
         }),
@@ -92,7 +108,7 @@ fn written(mut template: Template) -> Vec<u8> {
     out
 }
 
-fn plan(at: &str) -> Publish {
+fn plan(at: &str, cycles: u64) -> Publish {
     let at = format!("opc.udp://{at}");
     Publish {
         to: Target::Udp(at.parse().expect("an address")),
@@ -102,7 +118,7 @@ fn plan(at: &str) -> Publish {
         publisher_id: PublisherId::UInt16(1),
         groups: 1,
         writers: 1,
-        values: Values::Count(Signal::Float, 100),
+        values: Values::Count(Signal::Float, SIGNALS),
         encoding: Encoding::Raw,
         layout: Layout::Dynamic,
         mode: None,
@@ -111,7 +127,7 @@ fn plan(at: &str) -> Publish {
         key_times: None,
         interval: None,
         duration: Duration::from_secs(60),
-        cycles: Some(DATAGRAMS.into()),
+        cycles: Some(cycles),
         discovery: None,
         progress: None,
         endpoints: Vec::new(),

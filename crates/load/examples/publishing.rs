@@ -1,0 +1,61 @@
+//! What `uaperf publish --max` spends on a message of a hundred Floats, from its values to the call that sends it.
+//!
+//! `publishing PATH ROUNDS` publishes so many, for `tests/instructions.rs` to count, to a socket that nobody reads.
+//! PATH is `raw`, `variant`, `value` or `secured`.
+
+#![allow(
+    clippy::expect_used,
+    reason = "an example has nobody to tell but its user"
+)]
+
+use std::net::UdpSocket;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use load::pubsub::{Mapping, Publish, Signal, Target, Values, publish};
+use pubsub::PublisherId;
+use pubsub::layout::Layout;
+use pubsub::security::{GroupKeys, Mode, PubSubPolicy};
+use pubsub::view::Encoding;
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let path = words.next().expect("PATH ROUNDS");
+    let rounds: u64 = words
+        .next()
+        .and_then(|it| it.parse().ok())
+        .expect("PATH ROUNDS");
+    let sink = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let at = sink.local_addr().expect("its address");
+    let is_secured = path == "secured";
+    let key: Vec<u8> = (0..68).collect();
+    let key = GroupKeys::new(PubSubPolicy::Aes256Ctr, &key).expect("a key");
+    let plan = Publish {
+        to: Target::Udp(format!("opc.udp://{at}").parse().expect("an address")),
+        mapping: Mapping::Uadp,
+        interface: None,
+        ttl: 1,
+        publisher_id: PublisherId::UInt16(1),
+        groups: 1,
+        writers: 1,
+        values: Values::Count(Signal::Float, 100),
+        encoding: match path.as_str() {
+            "variant" => Encoding::Variant,
+            "value" => Encoding::DataValue,
+            _ => Encoding::Raw,
+        },
+        layout: Layout::Dynamic,
+        mode: is_secured.then_some(Mode::SignAndEncrypt),
+        keys: is_secured.then_some((1, key)).into_iter().collect(),
+        roll_over: None,
+        key_times: None,
+        interval: None,
+        duration: Duration::from_secs(600),
+        cycles: Some(rounds),
+        discovery: None,
+        progress: None,
+        endpoints: Vec::new(),
+    };
+    let sent = publish(plan, &AtomicBool::new(false), |_| ()).expect("it is published");
+    assert_eq!(sent.datagrams + sent.refused, rounds);
+}
