@@ -140,6 +140,11 @@ impl Work {
         matches!(self, Self::Publish(_) | Self::Listen(_))
     }
 
+    /// Whether it is a publisher that nobody here listens to.
+    pub fn only_publishes(&self) -> bool {
+        matches!(self, Self::Publish(plan) if plan.listeners == 0)
+    }
+
     /// Whether it makes sense; what does not is named.
     pub fn check(&self) -> Result<(), PlanError> {
         if let Self::Subscribe(subscribe) = self {

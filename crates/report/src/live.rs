@@ -17,6 +17,7 @@ pub struct Live {
     length_ns: Option<u64>,
     requests: Option<u64>,
     style: Style,
+    publishes: bool,
     // Of the time since the last line.
     recent: Closed,
     recent_ns: u64,
@@ -48,6 +49,7 @@ impl Live {
             length_ns: length.map(duration::nanos),
             requests,
             style,
+            publishes: false,
             recent: Closed::default(),
             recent_ns: 0,
             in_flight: BTreeMap::new(),
@@ -57,6 +59,13 @@ impl Live {
             errors: 0,
             told_ns: 0,
         }
+    }
+
+    /// Of a publisher: its delays are those of cycles, and what is lost was refused.
+    #[must_use]
+    pub fn of_publisher(mut self, is: bool) -> Self {
+        self.publishes = is;
+        self
     }
 
     /// What the subscriptions of a core brought since the measurement began.
@@ -142,8 +151,12 @@ impl Live {
             "{:>6} messages",
             since(all.messages, told.messages)
         ));
+        let (delay, lost) = match self.publishes {
+            true => ("late", "refused"),
+            false => ("delay", "lost"),
+        };
         parts.push(format!(
-            "delay mean {:>7}  max {:>7}",
+            "{delay} mean {:>7}  max {:>7}",
             at(recent.delay.mean().map(|mean| mean as u64)),
             at(recent.delay.max())
         ));
@@ -155,7 +168,7 @@ impl Live {
             let errors = counted(self.errors, "error", "errors");
             parts.push(self.style.ink(Ink::Bad, errors));
         }
-        let lost = format!("{} lost", grouped(all.lost));
+        let lost = format!("{} {lost}", grouped(all.lost));
         parts.push(match all.lost {
             0 => lost,
             _ => self.style.ink(Ink::Bad, lost),

@@ -123,11 +123,14 @@ fn publishing(plan: &Publish) -> String {
         Some(broker) => format!("{} (MQTT {}, QoS {})", plan.to, broker.mqtt, broker.qos),
         None => plan.to.clone(),
     };
+    let listeners = match plan.listeners {
+        0 => String::new(),
+        n => format!("; {}", counted(n.into(), "listener", "listeners")),
+    };
     format!(
-        "publish {} ({}) {each}{messages} as {encoding}, {written}, to {at}; {}",
+        "publish {} ({}) {each}{messages} as {encoding}, {written}, to {at}{listeners}",
         counted(plan.values(), "value", "values"),
-        plan.kind,
-        counted(plan.listeners.into(), "listener", "listeners")
+        plan.kind
     )
 }
 

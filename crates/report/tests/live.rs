@@ -106,6 +106,25 @@ fn of_subscriptions_a_line_tells_values_messages_delays_and_losses() {
     assert!(lines.iter().all(fit), "{lines:?}");
 }
 
+#[test]
+fn of_a_publisher_a_line_tells_how_late_cycles_are_and_what_was_refused() {
+    let mut live = Live::new(Some(Duration::from_secs(10)), None, Style::PLAIN).of_publisher(true);
+    let mut heard = Stretch::default();
+    heard.values.received = 400;
+    heard.messages.notifications = 10;
+    heard.messages.missing_messages = 3;
+    let closed = Closed {
+        width_ns: 1000 * MS,
+        delay: Histogram::of(2 * MS, 10),
+        ..Closed::default()
+    };
+    live.add(0, 0, &closed);
+    live.hear(0, &heard);
+    let line = live.line(1000 * MS);
+    assert!(line.contains("late mean    2 ms"), "{line}");
+    assert!(line.ends_with("3 refused  9 s left"), "{line}");
+}
+
 fn drawn(terminal: bool) -> String {
     let mut out = Vec::new();
     let mut board = Board::new(&mut out, terminal);

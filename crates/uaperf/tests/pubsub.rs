@@ -484,3 +484,58 @@ fn what_was_kept_is_shown_as_it_was() {
         refused.err
     );
 }
+
+/// What both commands tell while they run, where there is no terminal: a line each second.
+#[test]
+fn who_publishes_and_who_listens_tells_each_second_what_was_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let url = format!("opc.udp://{}", free.local_addr().unwrap());
+    drop(free);
+    let live = |name: &str| folder.path().join(name).display().to_string();
+    let (heard, sent) = (live("heard.jsonl"), live("sent.jsonl"));
+    let words = ["listen", &url, "--duration", "4s", "--live-file", &heard];
+    let listener = command(folder.path(), &words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let words = ["publish", &url, "--interval", "5ms", "--signals", "10"];
+    let more = ["--duration", "3s", "--live-file", &sent];
+    let publisher = Said::by(command(folder.path(), &words).args(more));
+    let listener = listener.wait_with_output().unwrap();
+    let told = String::from_utf8(listener.stderr).unwrap();
+    let lines = |text: &str, word: &str| {
+        let with = text.lines().filter(|it| it.contains(word));
+        with.map(str::to_owned).collect::<Vec<_>>()
+    };
+    // The last second may end before its line.
+    let of_publisher = lines(&publisher.err, "refused");
+    assert!(of_publisher.len() >= 2, "{}", publisher.err);
+    assert!(of_publisher[1].contains("/s values"), "{of_publisher:?}");
+    assert!(of_publisher[1].contains("late mean"), "{of_publisher:?}");
+    let of_listener = lines(&told, "lost");
+    assert!(of_listener.len() >= 3, "{told}");
+    assert!(of_listener[1].contains("delay mean"), "{of_listener:?}");
+    let totals = |file: &str| {
+        let text = std::fs::read_to_string(file).unwrap();
+        let lines = text.lines().map(serde_json::from_str);
+        let lines: Vec<Value> = lines.map(Result::unwrap).collect();
+        let values = lines.iter().filter_map(|it| it["values"].as_u64());
+        let total = |name: &str| lines.last().and_then(|it| it[name].as_u64());
+        (
+            total("total_messages"),
+            total("total_notified"),
+            values.sum(),
+        )
+    };
+    assert_eq!(totals(&sent), (Some(600), Some(6_000), 6_000u64));
+    // What was sent before the listener had its socket has nobody.
+    let (messages, values, sum) = totals(&heard);
+    let messages = messages.unwrap();
+    assert!(messages > 0 && messages <= 600, "{messages}");
+    assert_eq!((values, sum), (Some(messages * 10), messages * 10));
+    let quiet = ["publish", &url, "--duration", "1500ms", "--quiet"];
+    let said = Said::by(&mut command(folder.path(), &quiet));
+    assert_eq!(lines(&said.err, "values"), Vec::<String>::new());
+}

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::ethernet_url::Vlan;
 
@@ -12,6 +13,12 @@ const LONGEST: usize = 65_536;
 /// From the place of one to that of the next. At a power of two the beginnings of all of them, which are what is read,
 /// would have the same few lines of a cache.
 const STRIDE: usize = LONGEST + 1_536;
+
+/// In nanoseconds since 1970, as the kernel's stamps are.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX))
+}
 
 /// A datagram that came.
 #[derive(Debug, Clone, Copy, Default)]

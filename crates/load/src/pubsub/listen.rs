@@ -2,16 +2,17 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, now};
 use super::datagram::{Receiver, received};
 use super::key_times::KeyFeed;
 use super::prober::Prober;
-use super::received::{Ending, Received};
+use super::received::{Ending, Received, SoFar};
+use super::telling::Telling;
 use super::{Address, Heard, Interface, Place, PubSubConnection, ethernet};
 
 /// What to listen to.
@@ -53,10 +54,19 @@ pub struct ListenError {
 ///
 /// # Errors
 /// The socket cannot be opened, or failed.
-pub fn listen(
+pub fn listen(plan: Listen, stop: &AtomicBool, ready: impl FnOnce()) -> Result<Heard, ListenError> {
+    listen_and_tell(plan, stop, ready, None)
+}
+
+/// The same, and what it has heard so far is told a few times a second.
+///
+/// # Errors
+/// The socket cannot be opened, or failed.
+pub fn listen_and_tell(
     mut plan: Listen,
     stop: &AtomicBool,
     ready: impl FnOnce(),
+    told: Option<&mut dyn FnMut(SoFar)>,
 ) -> Result<Heard, ListenError> {
     let from = plan.from.to_string();
     let failed = |error| ListenError {
@@ -77,14 +87,22 @@ pub fn listen(
             Some(prober.begin())
         }
     };
-    let mut received = Received::default();
+    let origin = now();
+    let mut received = match &told {
+        Some(_) => Received::watched(origin),
+        None => Received::default(),
+    };
+    let mut telling = told.map(|told| Telling::new(origin, told));
     if let Some((url, connections)) = &plan.server {
         received.know(url, connections);
     }
     ready();
     let start = Instant::now();
     let mut interrupted = false;
-    let over = |received: &mut Received, keys: &mut KeyRing, _| {
+    let over = |received: &mut Received, keys: &mut KeyRing, idle| {
+        if let Some(telling) = &mut telling {
+            telling.turn(received, idle);
+        }
         if let Some(feed) = &mut plan.feed {
             received.feed(feed, keys);
         }
@@ -104,6 +122,9 @@ pub fn listen(
         most: plan.datagrams,
     };
     take_all(&socket, takes, over).map_err(failed)?;
+    if let Some(telling) = &mut telling {
+        telling.end(&mut received);
+    }
     received.fed(plan.feed.as_ref());
     let mut heard = received.close(Ending {
         from: from.clone(),
@@ -166,10 +187,4 @@ pub(super) fn take_all(
         }
     }
     Ok(())
-}
-
-/// In nanoseconds since 1970.
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX))
 }

@@ -9,14 +9,15 @@ use pubsub::Tolerance;
 use pubsub::raw::RawType;
 use pubsub::security::KeyRing;
 use record::Tally;
-use record::ledger::TICK_NS;
 
+use super::arrivals::now;
 use super::datagram::Receiver;
 use super::key_times::KeyFeed;
-use super::listen::{Takes, now, open, take_all};
+use super::listen::{Takes, open, take_all};
 use super::prober::{Asking, Prober};
 use super::received::{Ending, PhaseClock, Received, SoFar};
 use super::subscriber::Subscription;
+use super::telling::Telling;
 use super::{Address, BrokerError, Heard, Interface, ListenError, Mqtt, Place};
 use crate::transport::random;
 
@@ -147,11 +148,7 @@ impl Post {
             capture: None,
         };
         let mut mqtt = None;
-        let mut telling = Telling {
-            next_ns: TICK_NS,
-            origin_ns: clock.origin_ns,
-            told,
-        };
+        let mut telling = Telling::new(clock.origin_ns, told);
         match self.way {
             Way::Socket(at, socket) => {
                 ending.from = at.to_string();
@@ -201,34 +198,6 @@ struct Turn<'a, 'b> {
     prober: Option<Asking>,
     telling: &'b mut Telling<'a>,
     until: Until<'a>,
-}
-
-/// Who is told what was heard so far.
-struct Telling<'a> {
-    /// When the next interval is over, on the clock of the phase.
-    next_ns: u64,
-    origin_ns: u64,
-    told: &'a mut dyn FnMut(SoFar),
-}
-
-impl Telling<'_> {
-    /// Looks whether an interval is over: by the time of what came last, or by the clock where nothing comes.
-    fn turn(&mut self, received: &mut Received, idle: bool) {
-        let at = match (received.latest(), idle) {
-            (Some(at), false) => at,
-            _ => now().saturating_sub(self.origin_ns),
-        };
-        if at >= self.next_ns {
-            self.next_ns = at - at % TICK_NS + TICK_NS;
-            self.tell(received, at, false);
-        }
-    }
-
-    fn tell(&mut self, received: &mut Received, at: u64, last: bool) {
-        if let Some(so_far) = received.so_far(at, last) {
-            (self.told)(so_far);
-        }
-    }
 }
 
 fn take_datagrams(

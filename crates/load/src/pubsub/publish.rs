@@ -28,8 +28,10 @@ use super::described::{
 use super::key_times::{Cursor, KeyUse};
 use super::outlet::{self, Outlet};
 use super::publication::{Mapping, Publish, Target};
+use super::received::SoFar;
 use super::spread::Times;
 use super::teller::{Asked, Teller};
+use super::telling::{Done, Publishing};
 use super::values::{Form, zero};
 use super::{BrokerError, Delivered, Interface, Spread, ethernet, frame};
 use crate::transport::{Clock, Timer, random};
@@ -89,6 +91,16 @@ impl Published {
     }
 }
 
+impl Published {
+    fn so_far(&self) -> Done {
+        Done {
+            messages: self.datagrams,
+            values: self.values,
+            refused: self.refused,
+        }
+    }
+}
+
 /// Why nothing was published.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -137,10 +149,24 @@ const LARGEST: usize = 65_507;
 /// # Errors
 /// The message cannot be made, or the socket failed.
 pub fn publish(
-    mut plan: Publish,
+    plan: Publish,
     stop: &AtomicBool,
     ready: impl FnOnce(u64),
 ) -> Result<Published, PublishError> {
+    publish_and_tell(plan, stop, ready, None)
+}
+
+/// The same, and what it has sent so far is told a few times a second: how late cycles were is its delay.
+///
+/// # Errors
+/// The message cannot be made, or the socket failed.
+pub fn publish_and_tell(
+    mut plan: Publish,
+    stop: &AtomicBool,
+    ready: impl FnOnce(u64),
+    told: Option<&mut dyn FnMut(SoFar)>,
+) -> Result<Published, PublishError> {
+    let mut telling = told.map(Publishing::new);
     let clock = Clock::new();
     let mut random = random();
     let mut nonce = || {
@@ -273,7 +299,7 @@ pub fn publish(
         progress.secure_with(token);
     }
     let running = plan.progress.clone().map(Running::begin);
-    ready(super::listen::now());
+    ready(super::arrivals::now());
     let end = start + plan.duration;
     // Messages that go to the kernel together have one time, since reading clocks takes as long as making a message.
     let (mut now, mut is_old) = (clock.now(), false);
@@ -288,7 +314,11 @@ pub fn publish(
         if let (Some(interval), Some(timer)) = (interval, &mut timer) {
             let due = start + Duration::from_nanos(interval.saturating_mul(done.cycles));
             while now.mono < due && !stop.load(Ordering::Relaxed) {
-                let timeout = timer.until(due, now.mono);
+                let mut timeout = timer.until(due, now.mono);
+                if let Some(telling) = &mut telling {
+                    telling.turn(now.mono.nanos_since(start), done.so_far());
+                    timeout = telling.patience(timeout);
+                }
                 match poll.poll(&mut events, outlet.patience(timeout)) {
                     Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                         return Err(error.into());
@@ -301,6 +331,9 @@ pub fn publish(
                 continue;
             }
             late.note(now.mono.nanos_since(due));
+            if let Some(telling) = &mut telling {
+                telling.late(now.mono.nanos_since(start), now.mono.nanos_since(due));
+            }
         } else if now.mono >= end {
             break;
         } else if !outlet.has_room() {
@@ -373,10 +406,16 @@ pub fn publish(
         }
         outlet.turn();
         done.cycles += 1;
+        if let Some(telling) = &mut telling {
+            telling.turn(now.mono.nanos_since(start), done.so_far());
+        }
     }
     let waited = outlet.flush()?;
     done.note(waited, token, expired, each);
     done.elapsed_ns = clock.mono().nanos_since(start);
+    if let Some(telling) = &mut telling {
+        telling.tell(done.elapsed_ns, done.so_far(), true);
+    }
     if let Some(progress) = &plan.progress {
         progress.note(done.datagrams, done.refused);
     }

@@ -98,9 +98,11 @@ struct Book {
     end: u64,
     /// When the last message came.
     latest: Option<u64>,
+    /// What was told is kept no longer: nobody wants all of it.
+    forgets: bool,
 }
 
-/// What a listener of a phase has heard so far.
+/// What a listener has heard so far, or a publisher sent.
 #[derive(Debug)]
 pub struct SoFar {
     /// Intervals that are over and were not told before.
@@ -109,9 +111,9 @@ pub struct SoFar {
     pub messages: u64,
     /// Values.
     pub values: u64,
-    /// Messages that never came, by their sequence numbers.
+    /// Messages that never came, by their sequence numbers; of a publisher those that were refused.
     pub lost: u64,
-    /// How long it has listened.
+    /// How long it has listened, or published.
     pub heard_for_ns: u64,
     /// Whether nothing follows.
     pub last: bool,
@@ -163,6 +165,21 @@ impl Received {
                 origin: clock.origin_ns,
                 end: clock.end_ns,
                 latest: None,
+                forgets: false,
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// For who looks on, from this time in nanoseconds since 1970: what was told is not kept, however long it goes on.
+    pub fn watched(origin: u64) -> Self {
+        Self {
+            book: Some(Book {
+                ledger: Ledger::new(),
+                origin,
+                end: u64::MAX,
+                latest: None,
+                forgets: true,
             }),
             ..Self::default()
         }
@@ -175,11 +192,14 @@ impl Received {
 
     /// What was heard up to a time on the clock of the phase; all of the rest, if it is the last time.
     pub fn so_far(&mut self, at: u64, last: bool) -> Option<SoFar> {
-        let ledger = &mut self.book.as_mut()?.ledger;
-        let closed = match last {
-            true => ledger.take_rest(at).collect(),
-            false => ledger.take_closed(at).collect(),
+        let book = self.book.as_mut()?;
+        let closed = match last || book.forgets {
+            true => book.ledger.take_rest(at).collect(),
+            false => book.ledger.take_closed(at).collect(),
         };
+        if book.forgets {
+            book.ledger = Ledger::new();
+        }
         Some(SoFar {
             closed,
             messages: self.datagrams,

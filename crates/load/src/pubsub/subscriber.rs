@@ -11,10 +11,11 @@ use pubsub::mqtt::Packet;
 use pubsub::mqtt::packet::{reason, write_puback, write_pubcomp, write_pubrec, write_subscribe};
 use pubsub::security::KeyRing;
 
+use super::arrivals::now;
 use super::broker::{AGAIN, BrokerError, Link, Mqtt};
 use super::key_times::KeyFeed;
-use super::listen::now;
-use super::received::{Carried, Ending, Received};
+use super::received::{Carried, Ending, Received, SoFar};
+use super::telling::Telling;
 use super::{Heard, Subscribed};
 
 /// All topics but those of the broker itself.
@@ -186,13 +187,31 @@ impl Subscription {
 /// # Errors
 /// There is no first connection, or the broker does not subscribe.
 pub fn subscribe(
-    mut plan: Subscribe,
+    plan: Subscribe,
     stop: &AtomicBool,
     ready: impl FnOnce(),
 ) -> Result<Heard, BrokerError> {
-    let mut received = Received::default();
+    subscribe_and_tell(plan, stop, ready, None)
+}
+
+/// The same, and what it has heard so far is told a few times a second.
+///
+/// # Errors
+/// There is no first connection, or the broker does not subscribe.
+pub fn subscribe_and_tell(
+    mut plan: Subscribe,
+    stop: &AtomicBool,
+    ready: impl FnOnce(),
+    told: Option<&mut dyn FnMut(SoFar)>,
+) -> Result<Heard, BrokerError> {
     let mut subscription = Subscription::open(plan.mqtt, plan.client_id, plan.same_clock)?;
     ready();
+    let origin = now();
+    let mut received = match &told {
+        Some(_) => Received::watched(origin),
+        None => Received::default(),
+    };
+    let mut telling = told.map(|told| Telling::new(origin, told));
     let start = Instant::now();
     let mut interrupted = false;
     while start.elapsed() < plan.duration {
@@ -203,7 +222,15 @@ pub fn subscribe(
         if let Some(feed) = &mut plan.feed {
             received.feed(feed, &mut plan.keys);
         }
+        let before = received.datagrams;
         subscription.turn(&mut received, &mut plan.keys, plan.tolerance, plan.messages)?;
+        if let Some(telling) = &mut telling {
+            let idle = received.datagrams == before;
+            telling.turn(&mut received, idle);
+        }
+    }
+    if let Some(telling) = &mut telling {
+        telling.end(&mut received);
     }
     received.fed(plan.feed.as_ref());
     let ending = Ending {

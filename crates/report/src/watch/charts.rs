@@ -50,6 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &mut Scene, until: 
     };
     let (p50, p99) = (log(&lines.p50), log(&lines.p99));
     let what = match notified {
+        true if scene.about.publishes => "lateness of cycles: ",
         true => "delay of values: ",
         false => "response time: ",
     };

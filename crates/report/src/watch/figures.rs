@@ -21,7 +21,11 @@ pub(super) fn lines(scene: &Scene, until: u64, inks: Inks, width: u16) -> Vec<Li
     let (now, covered) = scene.all.now(until);
     let all = scene.all.all();
     if scene.about.notified {
-        lines.push(percentiles("delay, now", &now.delay));
+        let name = match scene.about.publishes {
+            true => "lateness, now",
+            false => "delay, now",
+        };
+        lines.push(percentiles(name, &now.delay));
         lines.push(percentiles("since start", &all.delay));
     }
     if scene.about.sends {
@@ -62,7 +66,11 @@ fn counts(
             Rate::show(messages),
             grouped(scene.heard.values)
         )));
-        let lost = format!("{} lost   ", grouped(scene.heard.lost));
+        let what = match scene.about.publishes {
+            true => "refused",
+            false => "lost",
+        };
+        let lost = format!("{} {what}   ", grouped(scene.heard.lost));
         parts.push(match scene.heard.lost {
             0 => Span::raw(lost),
             _ => Span::styled(lost, inks.of(Color::Red)),

@@ -33,6 +33,8 @@ pub struct About {
     pub requests: Option<u64>,
     /// Whether it has subscriptions, or listeners of PubSub.
     pub notified: bool,
+    /// Whether it is a publisher that nobody here listens to: cycles are late then, and messages refused.
+    pub publishes: bool,
     /// Whether its sessions ask, or only listen.
     pub sends: bool,
     /// Whether a person can pause what they ask.
@@ -71,6 +73,7 @@ impl About {
             cooldown: phase.cooldown,
             requests: phase.requests,
             notified: phase.subscribe().is_some() || phase.work.is_pubsub(),
+            publishes: phase.work.only_publishes(),
             sends,
             pausable,
             scalable: pausable && !one_each(phase),

@@ -16,12 +16,13 @@ use record::run::{Mark, Phase as Measured, PubSub, Run, Target, UsageSeries, War
 use zeroize::Zeroizing;
 
 use super::broker::{self, Secret, Url};
-use super::hearing::{Hearing, LOOK, Outcome, length, now};
+use super::hearing::{Hearing, Outcome, length, now};
 use super::keys::{self, KeySource, Keys};
 use super::message;
 use super::phase::Asked;
 use super::publisher::Publisher;
 use super::results;
+use super::watched::LOOK;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick::usage::Watch;

@@ -5,21 +5,18 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use load::engine::{Change, Control, Progress};
-use load::pubsub::{Heard, Knowledge, PhaseClock, Post, Published, SoFar, Until};
+use load::pubsub::{Heard, Knowledge, PhaseClock, Post, Published, Until};
 use load::transport::Clock;
 use plan::unit::duration::nanos;
 use plan::{Phase, Work};
 use record::Tally;
-use record::receipt::Stretch;
 use record::run::Figure;
 
 use super::broker::Url;
+use super::watched::{LOOK, progress};
 use crate::failure::Failure;
 use crate::quick::live::Watcher;
 use crate::quick::usage::{Seen, Watch};
-
-/// So often it is looked whether the phase was ended by hand, and whether there is something to show.
-pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// What came of all of it.
 pub(super) struct Outcome {
@@ -69,29 +66,6 @@ impl Board {
         for progress in self.told.try_iter() {
             self.watcher.tell(&progress);
         }
-    }
-}
-
-/// What a listener told, as a loop of requests would tell it. What comes unasked is no request.
-fn progress(core: usize, it: SoFar, cpu: Option<Duration>) -> Progress {
-    let closed = it.closed.into_iter().map(|mut closed| {
-        closed.counters.sent = 0;
-        closed.counters.completed = 0;
-        (0, closed)
-    });
-    let mut heard = Stretch::default();
-    heard.values.received = it.values;
-    heard.messages.notifications = it.messages;
-    heard.messages.missing_messages = it.lost;
-    // Without its CPU it is not known how busy it is.
-    let ran_ns = if cpu.is_some() { it.heard_for_ns } else { 0 };
-    Progress {
-        core,
-        closed: closed.collect(),
-        heard: Some(Box::new(heard)),
-        ran_ns,
-        idle_ns: ran_ns.saturating_sub(cpu.map_or(0, nanos)),
-        last: it.last,
     }
 }
 

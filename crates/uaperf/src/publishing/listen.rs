@@ -8,11 +8,12 @@ use std::time::Duration;
 use judge::Exit;
 use load::pubsub::{
     Address, Captured, Counted, Delay, EthernetUrl, Heard, KeyFeed, Listen, Place, Reading, Stream,
-    Subscribe, Subscribed, Writer, read_capture,
+    Subscribe, Subscribed, Writer, listen_and_tell, read_capture, subscribe_and_tell,
 };
+use plan::Work;
 use plan::unit::Bytes;
 use plan::unit::duration::{show, show_nanos};
-use pubsub::security::KeyRing;
+use pubsub::security::{KeyRing, Mode};
 
 use super::broker::{self, Broker, Url};
 use super::keys::KeySource;
@@ -20,6 +21,7 @@ use super::server::{self, Origin};
 use super::{Common, Taking, Verdict};
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::quick::stage;
 use crate::screen::{plain, tell};
 
 /// Listen to PubSub publishers over UDP, Ethernet or MQTT: who, what, how often, and what was lost
@@ -111,8 +113,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     if let Some(feed) = &mut feed {
         feed.turn(&mut keys, None);
     }
-    let stop = crate::quick::interrupt::flag()?;
-    let heard = match (args.pcap, from.map(Url::without_broker)) {
+    let heard = match (&args.pcap, from.map(Url::without_broker)) {
         (Some(_), Some(Err(url))) => {
             let what = format!("--pcap with {url}: what goes to brokers is not read of captures");
             return Err(Failure::usage(what).into());
@@ -133,7 +134,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 keys,
                 tolerance,
             };
-            read_capture(&file, plan, &stop)
+            let stop = crate::quick::interrupt::flag()?;
+            read_capture(file, plan, &stop)
                 .map_err(|error| Failure::new(format!("--pcap {}: {error}", file.display())))?
         }
         (None, Some(Err(url))) if args.discovery.is_some() => {
@@ -152,9 +154,16 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 tolerance,
                 same_clock: args.same_clock,
             };
-            let ready = || tell!("listening at {at} …");
-            load::pubsub::subscribe(plan, &stop, ready)
-                .map_err(|error| broker::failed(&at, &error))?
+            let shown = (
+                args.work(&at, required),
+                args.common.duration,
+                at.to_string(),
+            );
+            let ready = || listening(&at);
+            let heard = args.common.watched.show(shown, |stop, told| {
+                subscribe_and_tell(plan, stop, ready, Some(told))
+            })?;
+            heard.map_err(|error| broker::failed(&at, &error))?
         }
         (None, Some(Ok(from))) => {
             let at = from.to_string();
@@ -170,15 +179,49 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 discovery: args.discovery,
                 server: told,
             };
-            let ready = || tell!("listening at {at} …");
+            let shown = (args.work(&at, required), args.common.duration, at.clone());
+            let ready = || listening(&at);
+            let heard = args.common.watched.show(shown, |stop, told| {
+                listen_and_tell(plan, stop, ready, Some(told))
+            })?;
             let hint = "listen at an address of this host, or 0.0.0.0, or at a multicast group, or at an interface";
-            load::pubsub::listen(plan, &stop, ready)
-                .map_err(|failed| super::no_socket(failed.to_string(), &failed.error, hint))?
+            heard.map_err(|failed| super::no_socket(failed.to_string(), &failed.error, hint))?
         }
         (None, None) => return Err(Failure::usage("want a URL, or --pcap FILE").into()),
     };
     let verdict = verdict(&heard, args.datagrams);
     super::conclude(&args.common, super::HEARD, verdict, heard, write_screen)
+}
+
+/// A screen says it by itself.
+fn listening(at: &str) {
+    if !stage::is_open() {
+        tell!("listening at {at} …");
+    }
+}
+
+impl Args {
+    /// What it does, as phases say it.
+    fn work(&self, at: &str, required: Option<Mode>) -> Work {
+        let broker = match &self.from {
+            Some(Origin::There(url)) if url.is_broker() => {
+                Some(self.broker.plan(None, self.same_clock))
+            }
+            _ => None,
+        };
+        Work::Listen(Box::new(plan::Listen {
+            from: at.to_owned(),
+            broker,
+            interface: self.common.interface.as_ref().map(ToString::to_string),
+            security: super::message::name(required).to_owned(),
+            key_service: None,
+            discovery: self.discovery.map(|it| it.to_string()),
+            listeners: 1,
+            receive_buffer: self.receive_buffer.0,
+            strict: self.taking.strict,
+            constant_nonce: self.taking.allow_constant_nonce,
+        }))
+    }
 }
 
 fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {

@@ -68,6 +68,15 @@ pub fn mode(name: &str) -> Option<Mode> {
     }
 }
 
+/// What it is called.
+pub fn name(mode: Option<Mode>) -> &'static str {
+    match mode {
+        Some(Mode::Sign) => "sign",
+        Some(Mode::SignAndEncrypt) => "sign-and-encrypt",
+        None => "none",
+    }
+}
+
 /// A type of signals.
 pub fn signal(name: &str) -> Signal {
     let found = Signal::ALL.into_iter().find(|it| it.name() == name);

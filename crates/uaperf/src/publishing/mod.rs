@@ -13,6 +13,7 @@ pub mod publish;
 mod publisher;
 pub mod results;
 mod server;
+mod watched;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -93,12 +94,16 @@ struct Common {
     /// Keep the JSON in this file too, for `uaperf show`
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    watched: watched::Args,
 }
 
 impl Common {
     /// Finds out before anything is sent or heard whether the result can be kept.
     fn check(&self) -> Result<(), Failure> {
-        written::check([("--out", &self.out)], &[])
+        let live = &self.watched.feed.live_file;
+        written::check([("--out", &self.out), ("--live-file", live)], &[])?;
+        self.watched.feed.open()
     }
 }
 
@@ -157,7 +162,8 @@ fn conclude<T: Serialize + Figures>(
         machine: observe::fingerprint(),
         result,
     };
-    let takes_output = common.out.as_deref().is_some_and(written::is_output);
+    let files = [&common.out, &common.watched.feed.live_file];
+    let takes_output = files.into_iter().flatten().any(|it| written::is_output(it));
     if let Some(file) = &common.out {
         let text = serde_json::to_string_pretty(&judged)? + "\n";
         written::put("--out", file, text.as_bytes());

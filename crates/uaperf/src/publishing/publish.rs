@@ -7,8 +7,9 @@ use std::time::Duration;
 use judge::Exit;
 use load::pubsub::{
     Address, Delivered, Discovery, EthernetUrl, KeySupply, Mapping, Publish, PublishError,
-    Published, Target, Values,
+    Published, Target, Values, publish_and_tell,
 };
+use plan::Work;
 use plan::unit::duration::{parse, show};
 use record::run::{Kind, WHOLE_DATAGRAM};
 
@@ -187,16 +188,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         progress: None,
         endpoints: Vec::new(),
     };
-    let stop = match args.with_parent {
-        true => parent::end(),
-        false => crate::quick::interrupt::flag()?,
-    };
-    let published = load::pubsub::publish(plan, &stop, |at_ns| {
-        if args.with_parent {
-            parent::begun(at_ns);
-        }
-    })
-    .map_err(|error| {
+    let failed = |error| {
         let failure = Failure::new(format!("{}: {error}", args.to));
         match error {
             PublishError::Broker(error) => broker::failed(&args.to, &error),
@@ -206,11 +198,21 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             }
             _ => failure,
         }
-    })?;
+    };
     if args.with_parent {
+        let stop = parent::end();
+        let published = load::pubsub::publish(plan, &stop, parent::begun).map_err(failed)?;
         parent::tell(&published, &stop)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let shown = (args.work(), args.common.duration, args.to.to_string());
+    let published = args
+        .common
+        .watched
+        .show(shown, |stop, told| {
+            publish_and_tell(plan, stop, |_| (), Some(told))
+        })?
+        .map_err(failed)?;
     let interval = args.message.interval();
     let verdict = verdict(&published, interval);
     super::conclude(
@@ -220,6 +222,37 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         published,
         write_screen,
     )
+}
+
+impl Args {
+    /// What it does, as phases say it.
+    fn work(&self) -> Work {
+        let message = &self.message;
+        Work::Publish(Box::new(plan::Publish {
+            to: self.to.to_string(),
+            broker: self
+                .to
+                .is_broker()
+                .then(|| self.broker.plan(Some(self.in_flight), false)),
+            mapping: self.mapping.clone(),
+            interface: self.common.interface.as_ref().map(ToString::to_string),
+            listen_interface: None,
+            ttl: message.ttl,
+            publisher: message.publisher.clone(),
+            groups: message.groups,
+            writers: message.writers,
+            signals: message.signals,
+            kind: message.kind.clone(),
+            encoding: message.encoding.clone(),
+            layout: message.layout.to_string(),
+            security: message.security.clone(),
+            key_service: None,
+            roll_over: message.roll_over,
+            interval: message.interval(),
+            listeners: 0,
+            receive_buffer: 0,
+        }))
+    }
 }
 
 fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {

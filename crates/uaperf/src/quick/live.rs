@@ -53,7 +53,8 @@ impl Watcher {
         };
         let length = phase.measured_until().map(|end| end + phase.cooldown);
         Self {
-            live: Live::new(length, phase.requests, style),
+            live: Live::new(length, phase.requests, style)
+                .of_publisher(phase.work.only_publishes()),
             teller: Teller::of(command, phase.name.as_deref().unwrap_or(command)),
             board: (!quiet && act.is_none()).then(|| Board::new(stderr, terminal)),
             act,
