@@ -102,11 +102,9 @@ impl<'a> Publishing<'a> {
     pub fn tell(&mut self, at_ns: u64, done: Done, last: bool) {
         let values = done.values - self.values;
         self.values = done.values;
-        if values > 0 {
-            let values = u32::try_from(values).unwrap_or(u32::MAX);
-            // Of the interval that is over.
-            self.ledger.came(at_ns.saturating_sub(1), 0, values);
-        }
+        let values = u32::try_from(values).unwrap_or(u32::MAX);
+        // Of the interval that is over, even if nothing was sent in it: a rate is over all of its time.
+        self.ledger.came(at_ns.saturating_sub(1), 0, values);
         let mut ledger = std::mem::take(&mut self.ledger);
         (self.told)(SoFar {
             closed: ledger.take_rest(at_ns).collect(),
