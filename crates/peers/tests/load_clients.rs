@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::net::UdpSocket;
 use std::time::Duration;
 
 use peers::testing::{require, start};
-use peers::{Loader, LoaderError, LoaderOptions, Mode, Policy, Reads, Stack, StartOptions, Watch};
+use peers::{
+    Loader, LoaderError, LoaderOptions, Mode, Policy, PubSub, Reads, Stack, StartOptions, Watch,
+};
 
 const SHORT: Duration = Duration::from_millis(100);
 
@@ -141,5 +144,27 @@ fn open62541s_client_counts_the_values_of_its_subscriptions() {
         let done = loader.watch(&watch).unwrap();
         // Thirty renewals of a hundred items, less what a busy machine delays.
         assert!((900..=4500).contains(&done.calls), "{done:?}");
+    }
+}
+
+#[test]
+fn every_publisher_that_is_a_load_sends_the_values_of_each_cycle() {
+    let Some(stack) = installed(PubSub::load()) else {
+        return;
+    };
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let patience = Some(Duration::from_secs(10));
+    socket.set_read_timeout(patience).unwrap();
+    let at = socket.local_addr().unwrap().to_string();
+    for way in ["variables", "offsets", "together"] {
+        let mut publisher = PubSub::start(stack, &["publish", way, &at, "10"]).unwrap();
+        let turn = publisher.turn("5").unwrap();
+        assert!(turn.messages == 5 && turn.cpu_ns > 0, "{way}: {turn:?}");
+        for cycle in 0..5u16 {
+            let mut bytes = [0; 128];
+            let len = socket.recv(&mut bytes).unwrap();
+            let want = f32::from(cycle).to_le_bytes().repeat(10);
+            assert!(bytes[..len].ends_with(&want), "{way}, {cycle}: {bytes:?}");
+        }
     }
 }
