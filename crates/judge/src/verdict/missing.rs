@@ -338,7 +338,7 @@ mod tests {
                 name: "ssh:pc1".to_owned(),
                 late_ns: S + S / 2,
             }),
-            "agent ssh:pc1 began 1.5 s after the others"
+            "agent ssh:pc1 began 1.50 s after the others"
         );
         assert_eq!(
             said(Missing::Requests {
