@@ -80,7 +80,7 @@ pub use process::{Process, Sample, Spent};
 pub use processors::{isolated, processors, processors_of};
 pub use prometheus::{Page, Told};
 pub use pulse::{Beat, Pulse};
-pub use socket::{Socket, State, Tcp, sockets};
+pub use socket::{Network, Socket, State, Tcp};
 pub use target::{NoTarget, Target, name_of};
 pub use tasks::{Task, descendants, tasks, tasks_since};
 pub use totals::Totals;

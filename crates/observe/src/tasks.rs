@@ -120,9 +120,6 @@ fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
     };
     let ticks = |number| stat.as_ref().map_err(Clone::clone)?.ticks(number);
     let field = |number| stat.as_ref().map_err(Clone::clone)?.field(number);
-    let status = of("status");
-    let text = tree.text(&status);
-    let switches = |key: &str| files::keyed(text.as_ref().map_err(Clone::clone)?, key, &status);
     let path = of("schedstat");
     let times = tree.text(&path).and_then(|text| {
         let mut words = text.split_whitespace();
@@ -131,8 +128,7 @@ fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
             files::number(&mut words, &path)?,
         ))
     });
-    let path = of("sched");
-    let sched = tree.text(&path);
+    let [voluntary_switches, involuntary_switches, migrations] = moves(tree, of);
     Some(Task {
         id,
         name,
@@ -140,32 +136,54 @@ fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
         waited_ns: times.map(|it| it.1),
         user_ns: ticks(14),
         system_ns: ticks(15),
-        voluntary_switches: switches("voluntary_ctxt_switches"),
-        involuntary_switches: switches("nonvoluntary_ctxt_switches"),
-        migrations: match sched {
-            Ok(sched) => migrations(&sched, &path),
-            Err(_) => Err(NotAvailable::because(
-                "the kernel was built without CONFIG_SCHED_DEBUG",
-            )),
-        },
+        voluntary_switches,
+        involuntary_switches,
+        migrations,
         minor_faults: field(10),
         major_faults: field(12),
         core: field(39),
     })
 }
 
-/// From lines of `se.nr_migrations    :   12`.
-fn migrations(text: &str, path: &str) -> Figure<u64> {
-    let line = text.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        (name.trim() == "se.nr_migrations").then_some(value)
-    });
-    match line {
-        Some(value) => files::number(&mut value.split_whitespace(), path),
-        None => Err(NotAvailable::because(format!(
-            "{path} counts no migrations"
-        ))),
+/// How often a thread was switched away from, because it waited and because another was to run, and how often it went on
+/// on another core. Where `sched` is there, it has all of it.
+fn moves(tree: &Tree, of: impl Fn(&str) -> String) -> [Figure<u64>; 3] {
+    let path = of("sched");
+    if let Ok(text) = tree.text(&path) {
+        let figures = scheduled(&text, &path);
+        if figures.iter().all(Result::is_ok) {
+            return figures;
+        }
     }
+    let path = of("status");
+    let text = tree.text(&path);
+    let switches = |key: &str| files::keyed(text.as_ref().map_err(Clone::clone)?, key, &path);
+    [
+        switches("voluntary_ctxt_switches"),
+        switches("nonvoluntary_ctxt_switches"),
+        Err(NotAvailable::because(
+            "the kernel was built without CONFIG_SCHED_DEBUG",
+        )),
+    ]
+}
+
+/// From lines of `se.nr_migrations    :   12`.
+fn scheduled(text: &str, path: &str) -> [Figure<u64>; 3] {
+    let mut found = [
+        "nr_voluntary_switches",
+        "nr_involuntary_switches",
+        "se.nr_migrations",
+    ]
+    .map(|key| (key, None));
+    for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        let name = name.trim_end();
+        if let Some((_, found)) = found.iter_mut().find(|(key, _)| *key == name) {
+            *found = Some(files::number(&mut value.split_whitespace(), path));
+        }
+    }
+    found.map(|(key, found)| {
+        found.unwrap_or_else(|| Err(NotAvailable::because(format!("{path} has no {key}"))))
+    })
 }
 
 /// The processes that a process started, and those that these started.
@@ -198,10 +216,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn migrations_are_those_of_the_scheduling_entity() {
-        let text =
-            "worker (7, #threads: 3)\n----\nse.nr_migrations    :    41\nnuma_pages_migrated : 9\n";
-        assert_eq!(migrations(text, "sched"), Ok(41));
-        assert!(migrations("nr_switches : 3\n", "sched").is_err());
+    fn switches_and_migrations_are_those_of_the_scheduling_entity() {
+        let text = "worker (7, #threads: 3)\n----\nse.nr_migrations    :    41\nnr_switches : 12\n\
+                    nr_voluntary_switches : 9\nnr_involuntary_switches : 3\nnuma_pages_migrated : 9\n";
+        assert_eq!(scheduled(text, "sched"), [Ok(9), Ok(3), Ok(41)]);
+        let [voluntary, _, migrations] = scheduled("nr_switches : 3\n", "sched");
+        assert!(voluntary.is_err() && migrations.is_err());
     }
 }

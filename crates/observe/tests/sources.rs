@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use observe::{
-    Process, Pulse, State, Target, Tree, descendants, footing, links, shares, sockets, tasks,
+    Network, Process, Pulse, State, Target, Tree, descendants, footing, links, shares, tasks,
     thread_cpu,
 };
 
@@ -172,7 +172,7 @@ fn what_waits_in_sockets_and_what_tcp_counted_is_what_was_sent() {
     client.write_all(&[7; 3000]).unwrap();
     let mut byte = [0];
     assert_eq!(server.peek(&mut byte).unwrap(), 1);
-    let all = sockets(&Tree::here(), id).unwrap();
+    let all = Network::default().sockets(id).unwrap();
     let listens = all
         .iter()
         .find(|it| it.local == at && it.state == State::Listening)

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use observe::{Tree, descendants, sockets, thread_cpu};
+use observe::{Network, Tree, descendants, thread_cpu};
 use serde_json::Value;
 use support::program;
 
@@ -210,7 +210,7 @@ fn what_tcp_counts_of_a_connection_is_what_ss_says() {
         let word = word.unwrap_or_else(|| panic!("{name} is not in {text}"));
         word.split('/').next().unwrap().parse().unwrap()
     };
-    let all = sockets(&Tree::here(), std::process::id()).unwrap();
+    let all = Network::default().sockets(std::process::id()).unwrap();
     let ours = all
         .iter()
         .find(|it| it.local == client.local_addr().unwrap());

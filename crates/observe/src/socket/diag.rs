@@ -8,19 +8,15 @@ use crate::figure::{Figure, NotAvailable};
 /// All sockets of the network that this process lives in.
 pub fn all() -> Figure<Vec<Socket>> {
     let mut all = Vec::new();
-    for family in [INET, INET6] {
-        imp::ask(&request(family), |message| {
-            let (sockets, more) = answers(message)?;
-            all.extend(sockets);
-            Ok(more)
-        })?;
-    }
+    imp::ask(&request(), |message| {
+        let (sockets, more) = answers(message)?;
+        all.extend(sockets);
+        Ok(more)
+    })?;
     Ok(all)
 }
 
 const INET: u8 = 2;
-const INET6: u8 = 10;
-const TCP: u8 = 6;
 
 /// Of a netlink message.
 const HEADER: usize = 16;
@@ -31,21 +27,25 @@ const INFO: u16 = 2;
 
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
-const BY_FAMILY: u16 = 20;
+/// `TCPDIAG_GETSOCK`, the older question: its answer has IPv4 and IPv6, for which `SOCK_DIAG_BY_FAMILY` walks twice
+/// through all sockets of the machine.
+const TCP_OF_ANY_FAMILY: u16 = 18;
 /// `NLM_F_REQUEST | NLM_F_DUMP`.
 const DUMP: u16 = 0x301;
 
-/// `inet_diag_req_v2`: all states, all addresses.
-fn request(family: u8) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(DESCRIBED);
-    bytes.extend(72_u32.to_ne_bytes());
-    bytes.extend(BY_FAMILY.to_ne_bytes());
+/// `inet_diag_req`: all states, all addresses.
+fn request() -> Vec<u8> {
+    const LENGTH: usize = 76;
+    let mut bytes = Vec::with_capacity(LENGTH);
+    bytes.extend(76_u32.to_ne_bytes());
+    bytes.extend(TCP_OF_ANY_FAMILY.to_ne_bytes());
     bytes.extend(DUMP.to_ne_bytes());
     // Sequence number and port id: there is one question at a time.
     bytes.extend([0; 8]);
-    bytes.extend([family, TCP, 1 << (INFO - 1), 0]);
+    bytes.extend([INET, 0, 0, 1 << (INFO - 1)]);
+    bytes.resize(LENGTH - 8, 0);
     bytes.extend(u32::MAX.to_ne_bytes());
-    bytes.resize(72, 0);
+    bytes.resize(LENGTH, 0);
     bytes
 }
 
@@ -65,7 +65,7 @@ fn answers(mut bytes: &[u8]) -> Figure<(Vec<Socket>, bool)> {
                     number.saturating_abs()
                 )));
             }
-            Some(BY_FAMILY) => sockets.push(socket(body).ok_or_else(cut)?),
+            Some(TCP_OF_ANY_FAMILY) => sockets.push(socket(body).ok_or_else(cut)?),
             _ => {}
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
@@ -207,7 +207,7 @@ mod tests {
         error.extend([0; 10]);
         error.extend((-2_i32).to_ne_bytes());
         assert!(answers(&error).unwrap_err().reason().contains("error 2"));
-        let mut short = request(INET);
+        let mut short = request();
         short.truncate(40);
         assert!(answers(&short).unwrap_err().reason().contains("cut short"));
         let mut done = error.clone();

@@ -3,6 +3,7 @@
 mod diag;
 mod table;
 
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 
 use crate::figure::{Figure, NotAvailable};
@@ -88,19 +89,42 @@ pub struct Tcp {
     pub buffer_limited_us: u64,
 }
 
-/// The TCP sockets of a process. Those of another user cannot be told apart.
-pub fn sockets(tree: &Tree, id: u32) -> Figure<Vec<Socket>> {
-    let mut own = inodes(tree, id)?;
-    own.sort_unstable();
-    let mut all = match *tree == Tree::here() && same_network(id) {
-        true => diag::all().or_else(|why| table::all(tree, id, &why))?,
-        false => {
-            let why = NotAvailable::because("the process lives in another network namespace");
-            table::all(tree, id, &why)?
+/// The TCP sockets of this network at one moment. The kernel walks through all that there are, whosever they are: it is
+/// asked once for as many processes as there are to look at, and not at all for those without sockets.
+#[derive(Debug, Default)]
+pub struct Network {
+    tree: Tree,
+    all: OnceCell<Figure<Vec<Socket>>>,
+}
+
+impl Network {
+    /// Not asked yet.
+    pub const fn of(tree: Tree) -> Self {
+        Self {
+            tree,
+            all: OnceCell::new(),
         }
-    };
-    all.retain(|socket| own.binary_search(&socket.inode).is_ok());
-    Ok(all)
+    }
+
+    /// Those of a process. Those of another user cannot be told apart.
+    pub fn sockets(&self, id: u32) -> Figure<Vec<Socket>> {
+        let mut own = inodes(&self.tree, id)?;
+        own.sort_unstable();
+        let is_own = |socket: &Socket| own.binary_search(&socket.inode).is_ok();
+        if own.is_empty() {
+            return Ok(Vec::new());
+        }
+        let why = match self.tree == Tree::here() && same_network(id) {
+            true => match self.all.get_or_init(diag::all) {
+                Ok(all) => return Ok(all.iter().filter(|it| is_own(it)).cloned().collect()),
+                Err(why) => why.clone(),
+            },
+            false => NotAvailable::because("the process lives in another network namespace"),
+        };
+        let mut all = table::all(&self.tree, id, &why)?;
+        all.retain(is_own);
+        Ok(all)
+    }
 }
 
 /// What a descriptor that is a socket is called: `socket:[1234]`.

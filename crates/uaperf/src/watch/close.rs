@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use observe::counters::{Counted, Counters, not_counted};
 use observe::{
-    Beat, Cgroup, Footing, Limit, NotAvailable, Process, Sample, Shares, Socket, State, Task, Tree,
-    cgroup, footing, shares, sockets, tasks_since,
+    Beat, Cgroup, Footing, Limit, Network, NotAvailable, Process, Sample, Shares, Socket, State,
+    Task, Tree, cgroup, footing, shares, tasks_since,
 };
 use record::run::Figure;
 
@@ -39,7 +39,12 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn now(process: &mut Process, beat: &Beat, shared: Option<observe::Figure<Shares>>) -> Self {
+    fn now(
+        process: &mut Process,
+        beat: &Beat,
+        network: &Network,
+        shared: Option<observe::Figure<Shares>>,
+    ) -> Self {
         let (here, id) = (Tree::here(), process.id());
         let (sample, tasks) = process.look();
         Self {
@@ -48,7 +53,7 @@ impl Seen {
             tasks,
             footing: footing(&here, id),
             shares: shared.unwrap_or_else(|| shares(&here, id)),
-            sockets: sockets(&here, id),
+            sockets: network.sockets(id),
             cgroup: cgroup(&here, id),
         }
     }
@@ -62,20 +67,20 @@ impl Close {
         Ok(Self {
             counted: counters.as_mut().map(read),
             counters,
-            seen: Seen::now(&mut process, beat, None),
+            seen: Seen::now(&mut process, beat, &Network::default(), None),
             process,
             looks: 0,
         })
     }
 
     /// What it spent since the last close look.
-    pub fn look(&mut self, beat: &Beat) -> Closely {
+    pub fn look(&mut self, beat: &Beat, network: &Network) -> Closely {
         self.looks += 1;
         let shared = match self.looks % SHARES_EVERY {
             0 => None,
             _ => Some(self.seen.shares.clone()),
         };
-        let now = Seen::now(&mut self.process, beat, shared);
+        let now = Seen::now(&mut self.process, beat, network, shared);
         let counted = self.counters.as_mut().map(read);
         let mut line = since(&now, &self.seen);
         line.counters = match (&counted, &self.counted) {

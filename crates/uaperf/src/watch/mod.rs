@@ -19,6 +19,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use judge::Exit;
+use observe::Network;
 use plan::unit::duration;
 
 use self::cost::Cost;
@@ -230,7 +231,9 @@ fn watch(
             closely += CLOSELY.max(args.interval);
         }
         let at = SystemTime::now().into();
-        let mut lines: Vec<Line> = all.iter_mut().flat_map(|it| it.look(at, close)).collect();
+        let network = close.then(Network::default);
+        let looks = all.iter_mut();
+        let mut lines: Vec<Line> = looks.flat_map(|it| it.look(at, network.as_ref())).collect();
         if close {
             // Who watches other hosts only does not ask for this one.
             if !all.is_empty() {

@@ -1,6 +1,6 @@
 //! A process that is watched: looked at often, and closely now and then.
 
-use observe::{Beat, NotAvailable, Pulse};
+use observe::{Beat, Network, NotAvailable, Pulse};
 use record::Timestamp;
 
 use super::close::Close;
@@ -47,8 +47,8 @@ impl Watched {
         self.ended.is_some()
     }
 
-    /// What it spent since the last look. Nothing once it has ended.
-    pub fn look(&mut self, at: Timestamp, closely: bool) -> Option<Line> {
+    /// What it spent since the last look. Nothing once it has ended. A close look is one that has a network.
+    pub fn look(&mut self, at: Timestamp, closely: Option<&Network>) -> Option<Line> {
         if self.has_ended() {
             return None;
         }
@@ -83,7 +83,7 @@ impl Watched {
             threads: beat.threads.clone().into(),
             minor_faults: less(&beat.minor_faults, &self.last.minor_faults).into(),
             major_faults: less(&beat.major_faults, &self.last.major_faults).into(),
-            closely: closely.then(|| self.close.look(&beat)),
+            closely: closely.map(|network| self.close.look(&beat, network)),
         };
         self.last = beat;
         Some(Line::Process(Box::new(line)))

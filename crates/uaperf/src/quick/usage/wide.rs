@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use observe::{NotAvailable, Resource, Socket, State, Tree, cgroup, pressure, sockets, thread_cpu};
+use observe::{Network, NotAvailable, Resource, Socket, State, Tree, cgroup, pressure, thread_cpu};
 use record::run::{Figure, SocketUsage};
 
 /// So often at most.
@@ -50,9 +50,10 @@ impl Wide {
         let tree = Tree::here();
         let own = cgroup(&tree, pid).and_then(|it| it.memory_pressure);
         let stalled = own.or_else(|_| pressure(&tree, Resource::Memory));
+        let network = Network::of(tree);
         Self {
             connections: [std::process::id(), pid]
-                .map(|pid| sockets(&tree, pid).and_then(|all| Connections::of(&all))),
+                .map(|pid| network.sockets(pid).and_then(|all| Connections::of(&all))),
             memory_stalled_ns: stalled.map(|it| it.some.total_ns),
         }
     }
