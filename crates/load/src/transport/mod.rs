@@ -15,15 +15,17 @@ mod step;
 mod stream;
 mod timer;
 mod tunnel;
+mod way;
 
 pub use callers::{Call, Callers};
 pub use check::ServerCheck;
 pub use clock::{Clock, random};
 pub(crate) use dial::{connect, look_up};
 pub use error::{CallError, LinkError};
-pub use link::{Carried, Link, Options, Shell, Way};
+pub use link::{Carried, Link, Shell};
 pub use socket::{Got, Socket};
 pub use step::{Step, Steps};
 pub use stream::Stream;
 pub use timer::Timer;
+pub use way::{Options, Way};
 pub(crate) use tunnel::secure;

@@ -1,0 +1,140 @@
+//! How a server is reached: who dials, through what, and what a link is opened with.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use capture::Recorder;
+use wire::certificate::Certificate;
+use wire::channel::{Identity, Protection};
+use wire::frame::Limits;
+use wire::url::{Transport, Url};
+use wss::{Media, TlsClient};
+
+use super::callers::Callers;
+use super::check::ServerCheck;
+use super::dial::{connect, look_up};
+use super::{LinkError, Step, Steps, Stream, tunnel};
+
+/// How a server is reached.
+#[derive(Debug, Clone, Default)]
+pub enum Way {
+    /// At the addresses of its URL.
+    #[default]
+    Dial,
+    /// At the address of a relay that leads there.
+    Through(SocketAddr),
+    /// It dials.
+    Called(Arc<Callers>),
+}
+
+impl Way {
+    /// A socket to a server, or from it, with what it has said already.
+    pub(super) fn take(
+        &self,
+        url: &Url,
+        options: &Options,
+        steps: &mut Steps,
+    ) -> Result<(Stream, SocketAddr, Vec<u8>), LinkError> {
+        let recorder = options.recorder.as_ref();
+        let mut start = Instant::now();
+        let addresses = match self {
+            Self::Called(_) if url.transport() != Transport::Tcp => {
+                return Err(LinkError::NotReverse(url.clone()));
+            }
+            Self::Called(callers) => {
+                let call = callers.next(url, options.timeout)?;
+                steps.push((Step::Connect, start.elapsed()));
+                let socket = Stream::called(call.socket, &call.hello, recorder)?;
+                return Ok((socket, call.address, call.hello));
+            }
+            Self::Through(relay) => vec![*relay],
+            Self::Dial => look_up(url)?,
+        };
+        steps.push((Step::Lookup, start.elapsed()));
+        start = Instant::now();
+        let (mut socket, address) = connect(&addresses, options.source, options.timeout)?;
+        steps.push((Step::Connect, start.elapsed()));
+        // What it answers is as long as over any other transport.
+        let longest = match options.limits.receive_message {
+            0 => usize::MAX,
+            bytes => bytes as usize,
+        };
+        let tunnel = match (url.transport(), &options.tls) {
+            (Transport::Tcp, _) if options.json => return Err(LinkError::NoJson),
+            (Transport::Tcp, _) => None,
+            (Transport::Wss, Some(tls)) => {
+                let texts = options.json.then_some(longest);
+                let tls = (tls, texts);
+                Some(tunnel::open(&mut socket, url, tls, options.timeout, steps)?)
+            }
+            (Transport::Https, Some(tls)) => {
+                let media = match options.json {
+                    true => Media::Json,
+                    false => Media::Binary,
+                };
+                Some(tunnel::post(
+                    &mut socket,
+                    url,
+                    (tls, longest, media),
+                    options.timeout,
+                    steps,
+                )?)
+            }
+            // Nobody said whom to trust.
+            (over, None) => return Err(LinkError::NoTls(over.scheme())),
+        };
+        Ok((Stream::new(socket, tunnel, recorder)?, address, Vec::new()))
+    }
+}
+
+/// What a link is opened with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Policy and mode.
+    pub protection: Protection,
+    /// Certificate and key, for any policy but None.
+    pub identity: Option<Identity>,
+    /// The server's certificate, trusted by the caller; for any policy but None.
+    pub server: Option<Certificate>,
+    /// Judges that certificate at each opening and renewal.
+    pub check: Option<ServerCheck>,
+    /// How TLS is begun, where the transport has it.
+    pub tls: Option<TlsClient>,
+    /// Whether messages are JSON, where the transport has that.
+    pub json: bool,
+    /// The EndpointUrl to say hello with, if it is not the one that is dialled.
+    pub endpoint_url: Option<String>,
+    /// What this side takes at most.
+    pub limits: Limits,
+    /// How long each step may take.
+    pub timeout: Duration,
+    /// The channel lifetime to ask for.
+    pub lifetime: Duration,
+    /// The own address to connect from; none: the system's choice.
+    pub source: Option<IpAddr>,
+    /// How the server is reached.
+    pub way: Way,
+    /// Records what goes over the socket, and the keys of the channel.
+    pub recorder: Option<Recorder>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            protection: Protection::NONE,
+            identity: None,
+            server: None,
+            check: None,
+            tls: None,
+            json: false,
+            endpoint_url: None,
+            limits: Limits::default(),
+            timeout: Duration::from_secs(10),
+            lifetime: Duration::from_secs(3600),
+            source: None,
+            way: Way::Dial,
+            recorder: None,
+        }
+    }
+}
