@@ -40,8 +40,6 @@ pub struct Link {
     pub paused: bool,
     /// It has its turn to write more although nothing happens on it.
     pub unwritten: bool,
-    /// The socket may have more to read.
-    pub readable: bool,
     /// A session was activated over it, or used.
     pub known: bool,
     /// Its channel is that of all connections over HTTPS: sessions are used over any of them.
@@ -113,7 +111,6 @@ impl Link {
             endpoint_url: String::new(),
             paused: false,
             unwritten: false,
-            readable: false,
             known: false,
             shared: false,
             limits: Vec::new(),

@@ -30,7 +30,6 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        link.readable = true;
         if link.paused {
             return;
         }
@@ -66,7 +65,6 @@ impl EventLoop {
             match got {
                 Got::Bytes => self.serve(id),
                 Got::Last | Got::Nothing => {
-                    link.readable = false;
                     if let Got::Last = got {
                         self.serve(id);
                     }
