@@ -78,7 +78,7 @@ impl Watcher {
         };
         let opening = access.discover()?;
         let session: Session = access.open(&opening, &mut Vec::new())?;
-        let (socket, connection, absent) = session.take_apart();
+        let (mut socket, connection, absent) = session.take_apart();
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         Ok(Self {

@@ -60,8 +60,8 @@ const OPENING: [&str; 12] = [
 impl Connect {
     /// Clients that connect at the same time when nothing is said.
     pub const AT_ONCE: u32 = 64;
-    /// More threads than any machine has a use for.
-    pub const MOST_AT_ONCE: u32 = 4096;
+    /// As many as there are ports to connect from.
+    pub const MOST_AT_ONCE: u32 = 65_536;
     /// The addresses of 127.0.0.0/8 but its first and its last one.
     pub const MOST_SOURCES: u32 = (1 << 24) - 2;
 
@@ -119,7 +119,7 @@ impl Connect {
     /// Whether it makes sense; what does not is named.
     pub fn check(&self) -> Result<(), PlanError> {
         if !(1..=Self::MOST_AT_ONCE).contains(&self.at_once) {
-            return Err(PlanError::new("at-once", self.at_once, "1 to 4096"));
+            return Err(PlanError::new("at-once", self.at_once, "1 to 65536"));
         }
         if self.source_addresses > Self::MOST_SOURCES {
             let want = "no more than the 16777214 addresses of 127.0.0.0/8";

@@ -253,7 +253,7 @@ impl Phase {
         match loops.into_iter().find(|(_, given, _)| *given) {
             Some((option, _, want)) => Err(PlanError::new(option, name, want)),
             None if self.sequences().is_some() && self.sessions > MOST_USERS => {
-                let want = "1 to 4096: each user has a thread";
+                let want = "1 to 65536 users of each server";
                 Err(PlanError::new("sessions", self.sessions, want))
             }
             None if self.is_storm() && self.requests.is_some() => {

@@ -101,8 +101,8 @@ fn wrong(what: impl Into<String>) -> SequenceError {
     SequenceError { what: what.into() }
 }
 
-/// Each user has a thread; there are no more.
-pub const MOST_USERS: u32 = 4096;
+/// As many as there are ports to connect from.
+pub const MOST_USERS: u32 = 65_536;
 
 impl Does {
     /// Its verb, if it has times of its own; a pause has none.

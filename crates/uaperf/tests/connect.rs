@@ -177,6 +177,60 @@ fn sessions_that_the_server_has_no_room_for_are_errors_of_the_step_that_was_refu
     assert_eq!(done(&phase, "activate session"), 2);
 }
 
+/// How many threads of a process carry load.
+fn threads(pid: u32) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let tasks = tasks.into_iter().flatten().flatten();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    let carry = |name: &String| {
+        let number = name.trim().strip_prefix("load-");
+        number.is_some_and(|it| it.parse::<u32>().is_ok())
+    };
+    names.filter(carry).count()
+}
+
+#[test]
+fn ten_thousand_sessions_are_opened_by_two_threads_all_of_them_at_once() {
+    const SESSIONS: u64 = 10_000;
+    let name = "ten_thousand_sessions_are_opened_by_two_threads_all_of_them_at_once";
+    let wanted = SESSIONS + 2_000;
+    match observe::limits::raise_descriptors(wanted) {
+        Ok(now) if now.soft >= wanted => {}
+        _ => return without::skipped(name, "too few descriptors", "ulimit -n 12000"),
+    }
+    let mut config = plant::Config::default();
+    (config.limits.sessions, config.limits.connections) = (11_000, 12_000);
+    let bench = Bench {
+        folder: tempfile::tempdir().unwrap(),
+        plant: plant::Server::start(config).unwrap(),
+    };
+    let options = ["--allow", "storm", "--kind", "storm", "--timeout", "60s"];
+    let many = [
+        "--sessions",
+        "10000",
+        "--at-once",
+        "10000",
+        "--threads",
+        "2",
+    ];
+    let mut client = bench
+        .command(&[&options[..], &many].concat())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut most = 0;
+    while client.try_wait().unwrap().is_none() {
+        most = most.max(threads(client.id()));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(most, 2);
+    let phase = json(&bench.folder.path().join("r.json"))["phases"][0].take();
+    assert_eq!(phase["total"]["errors"], 0, "{}", phase["total"]);
+    assert_eq!(phase["footprint"]["held"]["sessions"], SESSIONS);
+    assert_eq!(done(&phase, "activate session"), SESSIONS);
+    assert_eq!(done(&phase, "close channel"), SESSIONS);
+}
+
 #[test]
 fn sessions_that_came_early_are_kept_alive_until_the_last_one_has_come() {
     let mut config = plant::Config::default();

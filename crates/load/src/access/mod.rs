@@ -38,6 +38,7 @@ use wss::{TlsError, TunnelError};
 use client_identities::Own;
 
 use crate::relay::Background;
+use crate::transport::tasks::blocking;
 use crate::transport::{
     CallError, Callers, Link, LinkError, Options, ServerCheck, Step, Steps, Way,
 };
@@ -413,8 +414,19 @@ impl Access {
         opening: &Opening,
         steps: &mut Steps,
     ) -> Result<Session, AccessError> {
-        let link = Link::open(&self.url, &self.options(client, opening), steps)?;
-        Session::open(link, self, client, opening, steps)
+        blocking(self.open_as_in_turn(client, opening, steps))
+    }
+
+    /// The same for a task.
+    pub async fn open_as_in_turn(
+        &self,
+        client: usize,
+        opening: &Opening,
+        steps: &mut Steps,
+    ) -> Result<Session, AccessError> {
+        let options = self.options(client, opening);
+        let link = Link::open_in_turn(&self.url, &options, steps).await?;
+        Session::open(link, self, client, opening, steps).await
     }
 
     /// Activates a client's session that lost its connection over a new channel (Part 4, 5.7.3). Gives it
@@ -425,21 +437,23 @@ impl Access {
         opening: &Opening,
         absent: Absent,
     ) -> Result<Session, Option<Box<Absent>>> {
-        self.resume_in(client, opening, absent, &mut Steps::new())
+        blocking(self.resume_in_turn(client, opening, absent, &mut Steps::new()))
             .map_err(|(_, absent)| absent)
     }
 
-    /// The same, with what each step took, also up to a failure, and with the reason why not.
-    pub fn resume_in(
+    /// The same for a task, with what each step took, also up to a failure, and with the reason why not.
+    pub async fn resume_in_turn(
         &self,
         client: usize,
         opening: &Opening,
         absent: Absent,
         steps: &mut Steps,
     ) -> Result<Session, (AccessError, Option<Box<Absent>>)> {
-        match Link::open(&self.url, &self.options(client, opening), steps) {
+        let options = self.options(client, opening);
+        match Link::open_in_turn(&self.url, &options, steps).await {
             Ok(link) => absent
                 .resume(link, self, client, opening, steps)
+                .await
                 .map_err(|error| (error, None)),
             Err(error) => Err((error.into(), Some(Box::new(absent)))),
         }

@@ -1,9 +1,10 @@
-//! A session driven by blocking calls.
+//! A session driven by calls that wait for their answers, on a thread of its own or, `…_in_turn`, as a task among others.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use tracing::{debug, info};
+use wire::channel::Protection;
 use wire::client::Connection;
 use wire::service::Service;
 use wire::session::client::Config;
@@ -15,7 +16,8 @@ use wire::types::{
 
 use super::client_identities::Own;
 use super::endpoint::profile_of;
-use super::{Access, AccessError, Opening};
+use super::{Access, AccessError, Credentials, Opening};
+use crate::transport::tasks::{aside, blocking};
 use crate::transport::{CallError, Link, LinkError, Shell, Step, Steps, Stream, random};
 
 /// An active session on a link of its own.
@@ -27,7 +29,7 @@ pub struct Session {
 }
 
 impl Session {
-    pub(super) fn open(
+    pub(super) async fn open(
         mut link: Link,
         access: &Access,
         client: usize,
@@ -43,10 +45,15 @@ impl Session {
             state.trust(certificate);
         }
         let request = state.create_request(nonce(), link.clock().now());
-        let response = link
-            .call(&NodeId::null(), request)
-            .map_err(at(Step::CreateSession))?;
-        let verified = state.created(response)?.run();
+        let response = link.call_in_turn(&NodeId::null(), request).await;
+        let verified = state.created(response.map_err(at(Step::CreateSession))?)?;
+        // What is not secured is not worth a helper.
+        let is_cheap = link.connection().protection() == Protection::NONE
+            && matches!(access.user_of(client), Credentials::Anonymous);
+        let verified = match is_cheap {
+            true => verified.run(),
+            false => aside(move || verified.run()).await,
+        };
         state.verified(verified)?;
         steps.push((Step::CreateSession, start.elapsed()));
         debug!(
@@ -56,14 +63,14 @@ impl Session {
             "session created"
         );
         let start = Instant::now();
-        let request = state
-            .activate(access.user_of(client), None, link.clock().now())?
-            .run()?;
+        let request = state.activate(access.user_of(client), None, link.clock().now())?;
+        let request = match is_cheap {
+            true => request.run(),
+            false => aside(move || request.run()).await,
+        }?;
         let token = state.authentication_token();
-        let response = link
-            .call(&token, request)
-            .map_err(at(Step::ActivateSession))?;
-        state.activated(response)?;
+        let response = link.call_in_turn(&token, request).await;
+        state.activated(response.map_err(at(Step::ActivateSession))?)?;
         steps.push((Step::ActivateSession, start.elapsed()));
         info!(session = %state.session_id(), user = access.user_name(), "session activated");
         Ok(Self { link, state, token })
@@ -76,8 +83,13 @@ impl Session {
 
     /// Calls a service.
     pub fn call<S: Service>(&mut self, request: S) -> Result<S::Response, CallError> {
+        blocking(self.call_in_turn(request))
+    }
+
+    /// The same for a task.
+    pub async fn call_in_turn<S: Service>(&mut self, request: S) -> Result<S::Response, CallError> {
         self.state.requested(self.link.clock().now());
-        self.link.call(&self.token, request)
+        self.link.call_in_turn(&self.token, request).await
     }
 
     /// Sends a request that is encoded already and waits for its encoded response. `write` is
@@ -86,19 +98,33 @@ impl Session {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>, u32, i64),
     ) -> Result<Vec<u8>, CallError> {
+        blocking(self.exchange_in_turn(write))
+    }
+
+    /// The same for a task.
+    pub async fn exchange_in_turn(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>, u32, i64),
+    ) -> Result<Vec<u8>, CallError> {
         self.state.requested(self.link.clock().now());
-        self.link.exchange(write)
+        self.link.exchange_in_turn(write).await
     }
 
     /// The smallest thing there is to read: the server's state.
     pub fn read_state(&mut self) -> Result<ReadResponse, CallError> {
+        blocking(self.read_state_in_turn())
+    }
+
+    /// The same for a task.
+    pub async fn read_state_in_turn(&mut self) -> Result<ReadResponse, CallError> {
         let node = NodeId::from(VariableId::Server_ServerStatus_State);
-        self.call(ReadRequest {
+        let request = ReadRequest {
             request_header: Default::default(),
             max_age: 0.0,
             timestamps_to_return: TimestampsToReturn::Neither,
             nodes_to_read: Some(vec![ReadValueId::from(node)]),
-        })
+        };
+        self.call_in_turn(request).await
     }
 
     /// The link under it.
@@ -132,6 +158,11 @@ impl Session {
         self.link.renew()
     }
 
+    /// The same for a task.
+    pub async fn renew_in_turn(&mut self) -> Result<(), LinkError> {
+        self.link.renew_in_turn().await
+    }
+
     /// How long each call from now on may take.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.link.set_timeout(timeout);
@@ -143,24 +174,34 @@ impl Session {
     }
 
     /// Closes the session and leaves its channel open.
-    pub fn end(mut self) -> (Link, Result<(), CallError>) {
+    pub async fn end_in_turn(mut self) -> (Link, Result<(), CallError>) {
         let request = self.state.close_request(true, self.link.clock().now());
-        let ended = self.link.call(&self.token, request);
+        let ended = self.link.call_in_turn(&self.token, request).await;
         (self.link, ended.map(drop))
     }
 
     /// Closes session, channel and socket. Whether the server minds being left is of no interest.
     pub fn leave(self) {
-        let _ = self.close(&mut Steps::new());
+        blocking(self.leave_in_turn());
+    }
+
+    /// The same for a task.
+    pub async fn leave_in_turn(self) {
+        let _ = self.close_in_turn(&mut Steps::new()).await;
     }
 
     /// Closes session, channel and socket.
-    pub fn close(mut self, steps: &mut Steps) -> Result<(), AccessError> {
+    pub fn close(self, steps: &mut Steps) -> Result<(), AccessError> {
+        blocking(self.close_in_turn(steps))
+    }
+
+    /// The same for a task.
+    pub async fn close_in_turn(mut self, steps: &mut Steps) -> Result<(), AccessError> {
         let start = Instant::now();
         let request = self.state.close_request(true, self.link.clock().now());
-        let token = self.token.clone();
-        self.link.call(&token, request).map_err(at(Step::Close))?;
-        self.link.close()?;
+        let closed = self.link.call_in_turn(&self.token, request).await;
+        closed.map_err(at(Step::Close))?;
+        self.link.close_in_turn().await?;
         steps.push((Step::Close, start.elapsed()));
         info!(session = %self.state.session_id(), "session closed");
         Ok(())
@@ -187,7 +228,7 @@ impl Absent {
     }
 
     /// Activates the session over another link.
-    pub(super) fn resume(
+    pub(super) async fn resume(
         mut self,
         mut link: Link,
         access: &Access,
@@ -198,14 +239,11 @@ impl Absent {
         let start = Instant::now();
         self.state.move_to(channel(link.connection(), opening))?;
         let now = link.clock().now();
-        let request = self
-            .state
-            .activate(access.user_of(client), None, now)?
-            .run()?;
-        let response = link
-            .call(&self.token, request)
-            .map_err(at(Step::ActivateSession))?;
-        self.state.activated(response)?;
+        let request = self.state.activate(access.user_of(client), None, now)?;
+        let request = aside(move || request.run()).await?;
+        let response = link.call_in_turn(&self.token, request).await;
+        self.state
+            .activated(response.map_err(at(Step::ActivateSession))?)?;
         steps.push((Step::ActivateSession, start.elapsed()));
         info!(session = %self.state.session_id(), "session activated over another channel");
         Ok(Session {

@@ -1,34 +1,35 @@
 //! `--fresh-session`: a connection, a channel and a session for each request.
 //!
-//! What is measured is mostly the server's RSA and the operating system's sockets, so this needs no
-//! loop: each simulated client is a thread that calls and waits.
+//! Each simulated client is a task that calls and waits; the tasks share the threads of the phase.
 
+use std::sync::Mutex;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use plan::Seat;
+use plan::unit::duration::nanos;
 use record::samples::Sheet;
 use record::{Lateness, Ledger, Times};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
-use super::control::Control;
 use super::end::End;
 use super::error::{RunError, SessionError};
 use super::opening;
 use super::outcome::{Outcome, gather};
 use super::recorder::{self, Recorder, Sent};
 use super::reports::{self, Progress, Report};
-use super::running::{Begin, PER_THREAD, Running, listen};
+use super::running::{Begin, PER_THREAD, Running};
 use super::settings::Settings;
-use super::spent::Spent;
+use super::several::{self, in_tasks};
 use super::target::Target;
 use super::witness::Witness;
 use crate::access::Session;
+use crate::transport::tasks::sleep_until;
 use crate::transport::{Clock, Socket};
 use crate::work::{Answer, Prepared};
 
-/// Carries out a phase, a thread for each session.
+/// Carries out a phase, a task for each session.
 pub fn run(
     running: &Running<'_>,
     seats: &[Seat],
@@ -41,46 +42,96 @@ pub fn run(
         .iter()
         .filter(|_| running.options.diagnostics);
     let witnesses: Vec<_> = asked.map(|it| (Witness::beside(it), it)).collect();
-    let begin = Begin::after(PER_THREAD, seats.len(), &Clock::new());
+    let threads = running.threads();
+    let begin = Begin::after(PER_THREAD, threads, &Clock::new());
     let (tell, told) = channel();
-    let reports = std::thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for (number, &seat) in seats.iter().enumerate() {
-            let Some((target, prepared)) = running.server(seat) else {
-                continue;
-            };
-            let client = Client {
-                running,
-                settings: &settings,
-                target,
-                prepared,
-                seat,
-                requests: opening::requests(running.phase, seat, running.servers()),
-                origin: begin.origin,
-                base: seat.target as usize * works,
-                number,
-            };
-            let (sheet, tell) = (running.sheet(), tell.clone());
-            let thread = std::thread::Builder::new().name(format!("load-{}", seat.index));
-            threads.push(thread.spawn_scoped(scope, move || work(&client, sheet, &tell))?);
-        }
-        drop(tell);
-        listen(&told, progress);
-        let ended = threads
-            .into_iter()
-            .map(|it| it.join().map_err(|_| RunError::Thread));
-        ended.collect::<Result<Vec<_>, RunError>>()
-    })?;
+    let end = settings.end_ns();
+    let ledger = |_| Ledger::with_end(end).with_cuts(settings.cuts());
+    let book = Mutex::new(Book {
+        ledgers: (0..running.ledgers()).map(ledger).collect(),
+        sheet: running.sheet(),
+        changes: 0,
+        tell,
+    });
+    let clients = seats.iter().filter_map(|&seat| {
+        let (target, prepared) = running.server(seat)?;
+        Some(Client {
+            running,
+            settings: &settings,
+            book: &book,
+            target,
+            prepared,
+            seat,
+            requests: opening::requests(running.phase, seat, running.servers()),
+            origin: begin.origin,
+            base: seat.target as usize * works,
+            look_up: LOOK_UP * (seats.len() as u32 / 64).clamp(1, 10),
+        })
+    });
+    let mut tell = || told.try_iter().for_each(&mut *progress);
+    let done = in_tasks(clients.collect(), threads, work, &mut tell)?;
+    let mut book = book.into_inner().map_err(|_| RunError::Thread)?;
+    book.tell(Clock::new().mono().nanos_since(begin.origin), true);
+    tell();
+    let mut reports: Vec<_> = done.iter().map(report).collect();
+    if let Some(first) = reports.first_mut() {
+        first.ledgers = book.ledgers;
+    }
     let (mut outcome, _) = gather(running, begin, seats, reports);
     let ended = witnesses.iter().map(|(it, target)| it.end_beside(target));
     outcome.diagnostics = ended.collect();
     Ok(outcome)
 }
 
+/// What the clients of a thread did.
+fn report(thread: &several::Done<Worked>) -> Report<Socket> {
+    let ended = thread.each.iter().filter_map(|it| it.ended).max();
+    let ran = thread.each.iter().map(|it| it.ran).max();
+    let (sessions, ran) = (thread.each.len(), ran.unwrap_or_default());
+    Report::of_calls(sessions, ended, ran, thread.idle_ns, &thread.spent)
+}
+
+/// Where all clients write. A request takes tenths of a millisecond and more, a lock takes a ten-thousandth of that.
+struct Book {
+    ledgers: Vec<Ledger>,
+    sheet: Option<Sheet>,
+    /// Changes of what is offered that the ledgers know of.
+    changes: usize,
+    tell: Sender<Progress>,
+}
+
+impl Book {
+    /// After so many changes the phase ends then.
+    fn ends_at(&mut self, changes: usize, at: u64) {
+        if changes > self.changes {
+            self.changes = changes;
+            self.ledgers.iter_mut().for_each(|it| it.end_at(at));
+        }
+    }
+
+    /// What is over by now, for whoever watches.
+    fn tell(&mut self, t: u64, last: bool) {
+        let closed = reports::closed(self.ledgers.iter_mut().enumerate(), t, last);
+        if !closed.is_empty() {
+            // Nobody may be listening.
+            let _ = self.tell.send(Progress {
+                core: 0,
+                closed,
+                heard: None,
+                ran_ns: t,
+                // Clients wait for answers: no loop is busy with them.
+                idle_ns: t,
+                last,
+            });
+        }
+    }
+}
+
 /// One of the clients.
 struct Client<'a> {
     running: &'a Running<'a>,
     settings: &'a Settings,
+    book: &'a Mutex<Book>,
     target: &'a Target,
     prepared: &'a Prepared,
     seat: Seat,
@@ -89,30 +140,27 @@ struct Client<'a> {
     origin: Instant,
     /// Its first ledger.
     base: usize,
-    /// Which of all sessions it is, for progress.
-    number: usize,
+    /// A long wait is looked up from this often, to be ended early.
+    look_up: Duration,
+}
+
+/// Until when a client was at work, and when its phase ended, if that was not because there was nothing more to do.
+struct Worked {
+    ended: Option<u64>,
+    ran: u64,
 }
 
 /// One client at work.
-fn work(
-    client: &Client<'_>,
-    mut sheet: Option<Sheet>,
-    progress: &Sender<Progress>,
-) -> Report<Socket> {
+async fn work(client: Client<'_>) -> Worked {
     let Running { phase, control, .. } = *client.running;
     let mut source = opening::source(phase, client.seat);
-    let clock = Clock::new();
-    let spent = Spent::so_far();
-    let t = || clock.mono().nanos_since(client.origin);
+    let t = || client.t();
     let mut end = End::planned(client.settings.end_ns());
-    let mut ledgers: Vec<_> = (0..client.running.ledgers())
-        .map(|_| Ledger::with_end(end.at()).with_cuts(client.settings.cuts()))
-        .collect();
     let mut left = client.requests;
-    let (mut slept, mut turn) = (0, 0);
+    let mut turn = 0;
     // Until then the client was at its request before, or closed its session.
     let mut free = 0;
-    std::thread::sleep(client.origin.since(clock.mono()));
+    sleep_until(client.origin).await;
     let mut changes = 0;
     loop {
         for change in control.changes_since(changes) {
@@ -120,8 +168,8 @@ fn work(
             let at = change.at.nanos_since(client.origin);
             source.change(at, change.level, 1);
             end.change(at, change.level);
-            for ledger in &mut ledgers {
-                ledger.end_at(end.at());
+            if let Ok(mut book) = client.book.lock() {
+                book.ends_at(changes, end.at());
             }
         }
         if left == 0 || source.is_dry_until(end.at()) {
@@ -129,7 +177,7 @@ fn work(
         }
         // In a pause there is nothing to wait for but its end.
         let planned = source.peek().unwrap_or(u64::MAX);
-        match sleep_until(planned.min(end.at()), &t, control, changes, &mut slept) {
+        match client.sleep_until(planned.min(end.at()), changes).await {
             Woken::Due if t() < end.at() => {}
             Woken::Changed => continue,
             Woken::Due | Woken::Over => break,
@@ -139,25 +187,14 @@ fn work(
             left -= 1;
         }
         let sent = t();
-        let (session, one) = one(client, turn);
+        // It takes memory only while the client is at it.
+        let (session, one) = Box::pin(one(&client, turn)).await;
         turn += 1;
         let completed = t();
         // Closing is no part of a request, but the client is busy until it is done.
         if let Some(session) = session {
-            session.leave();
+            Box::pin(session.leave_in_turn()).await;
         }
-        let One {
-            work,
-            answer,
-            bytes,
-            received,
-        } = one;
-        let mut recorder = Recorder {
-            ledgers: ledgers.get_mut(client.base..).unwrap_or_default(),
-            sheet: sheet.as_mut(),
-            target: client.seat.target as usize,
-            receipt: None,
-        };
         let lateness = Lateness::in_turn(planned, free, sent);
         free = t();
         let times = Times {
@@ -165,33 +202,15 @@ fn work(
             sent,
             completed,
         };
-        recorder.sent(
-            sent,
-            Sent {
-                work,
-                lateness,
-                bytes,
-            },
-            1,
-        );
-        recorder.done(
-            recorder::Outcome {
-                work,
-                times,
-                status: answer.status.bits(),
-                values: answer.values,
-                bytes: received,
-            },
-            1,
-        );
-        tell(&mut ledgers, (client.number, free, slept), progress, false);
+        client.write(&one, lateness, times, free);
         // The next request of a closed loop is due when the client is free, so that closing is in none.
         source.answered(free);
     }
-    let (ran, spent) = (t(), Spent::so_far().since(&spent));
+    let ran = t();
     let ended = (control.is_over() || ran >= end.at()).then_some(ran.min(end.at()));
     if let Some(ended) = ended.filter(|_| source.is_open())
-        && let Some(ledger) = ledgers.get_mut(client.base)
+        && let Ok(mut book) = client.book.lock()
+        && let Some(ledger) = book.ledgers.get_mut(client.base)
     {
         // What fell due while it was at another request, and is not sent any more.
         while let Some(planned) = source.peek().filter(|at| *at < ended && left > 0) {
@@ -200,13 +219,65 @@ fn work(
             ledger.unsent(planned, ended, 1);
         }
     }
-    tell(&mut ledgers, (client.number, ran, slept), progress, true);
-    Report {
-        abandons: false,
-        ledgers,
-        ..Report::of_calls(1, ended, ran, slept, &spent)
+    Worked { ended, ran }
+}
+
+impl Client<'_> {
+    /// Nanoseconds since the phase began.
+    fn t(&self) -> u64 {
+        Clock::new().mono().nanos_since(self.origin)
+    }
+
+    /// Writes a request down.
+    fn write(&self, one: &One, lateness: Lateness, times: Times, t: u64) {
+        let Ok(mut book) = self.book.lock() else {
+            return;
+        };
+        let Book { ledgers, sheet, .. } = &mut *book;
+        let mut recorder = Recorder {
+            ledgers: ledgers.get_mut(self.base..).unwrap_or_default(),
+            sheet: sheet.as_mut(),
+            target: self.seat.target as usize,
+            receipt: None,
+        };
+        let sent = Sent {
+            work: one.work,
+            lateness,
+            bytes: one.bytes,
+        };
+        recorder.sent(times.sent, sent, 1);
+        let outcome = recorder::Outcome {
+            work: one.work,
+            times,
+            status: one.answer.status.bits(),
+            values: one.answer.values,
+            bytes: one.received,
+        };
+        recorder.done(outcome, 1);
+        book.tell(t, false);
+    }
+
+    async fn sleep_until(&self, at: u64, changes: usize) -> Woken {
+        let control = self.running.control;
+        loop {
+            if control.is_over() {
+                return Woken::Over;
+            }
+            if control.has_changed_since(changes) {
+                return Woken::Changed;
+            }
+            let t = self.t();
+            if t >= at {
+                return Woken::Due;
+            }
+            let until = at.min(t.saturating_add(nanos(self.look_up)));
+            sleep_until(self.origin + Duration::from_nanos(until)).await;
+        }
     }
 }
+
+/// A long wait is looked up from this often; less often where many wait.
+const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// What ended a wait.
 enum Woken {
@@ -216,52 +287,6 @@ enum Woken {
     Changed,
     /// The phase is to end.
     Over,
-}
-
-/// A long wait is looked up from, to be ended early.
-fn sleep_until(
-    at: u64,
-    t: &impl Fn() -> u64,
-    control: &Control,
-    changes: usize,
-    slept: &mut u64,
-) -> Woken {
-    const LOOK_UP: Duration = Duration::from_millis(50);
-    loop {
-        if control.is_over() {
-            return Woken::Over;
-        }
-        if control.has_changed_since(changes) {
-            return Woken::Changed;
-        }
-        let before = t();
-        if before >= at {
-            return Woken::Due;
-        }
-        std::thread::sleep(Duration::from_nanos(at - before).min(LOOK_UP));
-        *slept += t() - before;
-    }
-}
-
-/// What is over by now, for whoever watches.
-fn tell(
-    ledgers: &mut [Ledger],
-    (core, t, idle_ns): (usize, u64, u64),
-    progress: &Sender<Progress>,
-    last: bool,
-) {
-    let closed = reports::closed(ledgers.iter_mut().enumerate(), t, last);
-    if !closed.is_empty() {
-        // Nobody may be listening.
-        let _ = progress.send(Progress {
-            core,
-            closed,
-            heard: None,
-            ran_ns: t,
-            idle_ns,
-            last,
-        });
-    }
 }
 
 /// What became of one request.
@@ -286,22 +311,23 @@ impl One {
 }
 
 /// Connects and asks. The session is still open.
-fn one(client: &Client<'_>, turn: usize) -> (Option<Session>, One) {
-    match client.target.open_as(client.seat.index as usize) {
+async fn one(client: &Client<'_>, turn: usize) -> (Option<Session>, One) {
+    match client.target.open_as(client.seat.index as usize).await {
         Ok(mut session) => {
-            let one = ask(client, &mut session, turn);
+            let one = ask(client, &mut session, turn).await;
             (Some(session), one)
         }
         Err(error) => (None, One::failed(error.status())),
     }
 }
 
-fn ask(client: &Client<'_>, session: &mut Session, turn: usize) -> One {
+async fn ask(client: &Client<'_>, session: &mut Session, turn: usize) -> One {
     let phase = client.running.phase;
     let (index, sessions) = (client.seat.index, phase.sessions);
     let askers = client
         .prepared
-        .askers(session, phase.spread, index, sessions);
+        .askers(session, phase.spread, index, sessions)
+        .await;
     let mut askers = match askers {
         Ok(askers) => askers,
         Err(error) => return One::failed(SessionError::from(error).status()),
@@ -311,10 +337,10 @@ fn ask(client: &Client<'_>, session: &mut Session, turn: usize) -> One {
         return One::failed(StatusCode::BadNothingToDo);
     };
     let mut bytes = 0;
-    let answered = session.exchange(|out, handle, utc| {
+    let answered = session.exchange_in_turn(|out, handle, utc| {
         bytes = asker.append(out, handle, utc) as u32;
     });
-    let (answer, received) = match answered {
+    let (answer, received) = match answered.await {
         Ok(body) => (
             asker.service().judge(&body, asker.batch()),
             body.len() as u32,

@@ -19,6 +19,7 @@ use super::subscriber::{Came, Orders, Witness};
 use super::target::Target;
 use crate::access::{Absent, Session};
 use crate::transport::Socket;
+use crate::transport::tasks::blocking;
 use crate::work::{Asker, Prepared, Requests};
 
 /// A session that is open and knows what it will ask, and that waits for the phase to begin.
@@ -40,7 +41,7 @@ impl Waiting {
 }
 
 /// Sessions that are opened at the same time.
-const OPENERS: usize = 8;
+const AT_ONCE: usize = 8;
 
 /// Opens all sessions, several at a time. One that does not open is told and left out.
 pub fn open_all(
@@ -50,31 +51,38 @@ pub fn open_all(
     let known = seats
         .iter()
         .filter_map(|&seat| Some((seat, running.server(seat)?)));
-    let at_once = seats.len().min(OPENERS);
-    several(known, at_once, running.control, |(seat, server)| {
-        let (target, prepared) = server;
-        open(target, prepared, running.phase, seat).map_err(|error| Failed { seat, error })
-    })
+    let at_once = (seats.len().min(AT_ONCE), running.threads());
+    several(
+        known,
+        at_once,
+        running.control,
+        |(seat, server)| async move {
+            let (target, prepared) = server;
+            let opened = open(target, prepared, running.phase, seat).await;
+            opened.map_err(|error| Failed { seat, error })
+        },
+    )
 }
 
 /// Opens a session and tells it what it will ask.
-fn open(
+async fn open(
     target: &Target,
     prepared: &Prepared,
     phase: &Phase,
     seat: Seat,
 ) -> Result<Waiting, SessionError> {
-    let session = target.open_as(seat.index as usize)?;
-    ready(prepared, phase, seat, session)
+    let session = target.open_as(seat.index as usize).await?;
+    ready(prepared, phase, seat, session).await
 }
 
-fn ready(
+async fn ready(
     prepared: &Prepared,
     phase: &Phase,
     seat: Seat,
     mut session: Session,
 ) -> Result<Waiting, SessionError> {
-    let askers = prepared.askers(&mut session, phase.spread, seat.index, phase.sessions)?;
+    let askers = prepared.askers(&mut session, phase.spread, seat.index, phase.sessions);
+    let askers = askers.await?;
     let requests = prepared.requests(&mut session, phase.spread, seat.index, phase.sessions)?;
     let (socket, connection, absent) = session.take_apart();
     Ok(Waiting {
@@ -133,7 +141,7 @@ fn reopen(
     });
     let (waiting, came) = match resumed {
         Some(Ok(session)) => {
-            let waiting = ready(prepared, phase, seat, session)?;
+            let waiting = blocking(ready(prepared, phase, seat, session))?;
             (waiting, Came::Resumed)
         }
         Some(Err(Some(absent))) => {
@@ -143,7 +151,7 @@ fn reopen(
                 std::io::ErrorKind::NotConnected.into(),
             ));
         }
-        Some(Err(None)) | None => (open(target, prepared, phase, seat)?, Came::New),
+        Some(Err(None)) | None => (blocking(open(target, prepared, phase, seat))?, Came::New),
     };
     let token = waiting.absent.token().clone();
     keep(waiting.absent);

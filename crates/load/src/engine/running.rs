@@ -81,6 +81,11 @@ impl<'a> Running<'a> {
         Some((self.targets.get(place)?, self.prepared.get(place)?))
     }
 
+    /// Threads that its sessions share.
+    pub fn threads(&self) -> usize {
+        self.options.threads.max(1) as usize
+    }
+
     /// How many servers there are.
     pub fn servers(&self) -> u32 {
         u32::try_from(self.targets.len()).unwrap_or(u32::MAX)

@@ -1,27 +1,137 @@
-//! What takes each of many sessions a while, before a phase begins, is done for several at a time.
+//! Work that waits, such as calls of sessions, done by tasks: they are dealt out to threads, which they share.
 
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Thread;
+use std::time::Duration;
 
 use super::control::Control;
 use super::error::{Failed, RunError};
+use super::spent::Spent;
+use crate::transport::tasks;
+#[cfg(target_os = "linux")]
+use crate::transport::tasks::{Helpers, Task};
+
+/// What the tasks of a thread did, in their order.
+pub struct Done<T> {
+    pub each: Vec<T>,
+    /// Nanoseconds in which it had nothing to do.
+    pub idle_ns: u64,
+    pub spent: Spent,
+}
+
+/// How often `meanwhile` is called.
+const MEANWHILE: Duration = Duration::from_millis(20);
+
+/// Has a task do it for each of these, on so many threads. The calling thread looks after other things meanwhile.
+#[cfg(target_os = "linux")]
+pub fn in_tasks<T: Send, U: Send, F: Future<Output = U>>(
+    all: Vec<T>,
+    threads: usize,
+    does: impl Fn(T) -> F + Sync,
+    meanwhile: impl FnMut(),
+) -> Result<Vec<Done<U>>, RunError> {
+    let threads = threads.clamp(1, all.len().max(1));
+    let mut shares: Vec<Vec<T>> = (0..threads).map(|_| Vec::new()).collect();
+    for (n, one) in all.into_iter().enumerate() {
+        if let Some(share) = shares.get_mut(n % threads) {
+            share.push(one);
+        }
+    }
+    let helpers = Arc::new(Helpers::default());
+    on_threads(shares, meanwhile, |share| {
+        let spent = Spent::so_far();
+        let tasks = share
+            .into_iter()
+            .map(|one| -> Task<'_, U> { Box::pin(does(one)) });
+        let ran = tasks::run(tasks.collect(), &helpers)?;
+        Ok(Done {
+            each: ran.done,
+            idle_ns: ran.waited_ns,
+            spent: Spent::so_far().since(&spent),
+        })
+    })
+}
+
+/// The same where each task has a thread.
+#[cfg(not(target_os = "linux"))]
+pub fn in_tasks<T: Send, U: Send, F: Future<Output = U>>(
+    all: Vec<T>,
+    _: usize,
+    does: impl Fn(T) -> F + Sync,
+    meanwhile: impl FnMut(),
+) -> Result<Vec<Done<U>>, RunError> {
+    on_threads(all, meanwhile, |one| {
+        let spent = Spent::so_far();
+        let each = vec![tasks::blocking(does(one))];
+        Ok(Done {
+            each,
+            idle_ns: 0,
+            spent: Spent::so_far().since(&spent),
+        })
+    })
+}
+
+/// A thread for each share.
+fn on_threads<T: Send, U: Send>(
+    shares: Vec<T>,
+    mut meanwhile: impl FnMut(),
+    does: impl Fn(T) -> Result<U, RunError> + Sync,
+) -> Result<Vec<U>, RunError> {
+    let left = AtomicUsize::new(shares.len());
+    let (left, does) = (&left, &does);
+    let caller = std::thread::current();
+    std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for (n, share) in shares.into_iter().enumerate() {
+            let thread = std::thread::Builder::new().name(format!("load-{n}"));
+            let over = Over(left, caller.clone());
+            threads.push(thread.spawn_scoped(scope, move || {
+                let _over = over;
+                does(share)
+            })?);
+        }
+        while left.load(Ordering::Acquire) > 0 {
+            meanwhile();
+            std::thread::park_timeout(MEANWHILE);
+        }
+        let ended = threads
+            .into_iter()
+            .map(|it| it.join().map_err(|_| RunError::Thread)?);
+        ended.collect()
+    })
+}
+
+/// Says that a thread is over, however it ends.
+struct Over<'a>(&'a AtomicUsize, Thread);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.1.unpark();
+    }
+}
 
 /// Does it for all of them, so many at a time, until somebody stops it. Gives those for which it
 /// went well, in any order, and the others with the reason why not, by seat.
-pub fn several<T, U: Send>(
+pub fn several<T, U: Send, F: Future<Output = Result<U, Failed>>>(
     all: impl Iterator<Item = T> + Send,
-    at_once: usize,
+    (at_once, threads): (usize, usize),
     control: &Control,
-    does: impl Fn(T) -> Result<U, Failed> + Sync,
+    does: impl Fn(T) -> F + Sync,
 ) -> Result<(Vec<U>, Vec<Failed>), RunError> {
     let next = Mutex::new(all);
     let done = Mutex::new((Vec::new(), Vec::new()));
-    let work = || {
+    let (next, done, does) = (&next, &done, &does);
+    let work = |()| async move {
         loop {
             let one = next.lock().ok().and_then(|mut next| next.next());
             let Some(one) = one.filter(|_| !control.is_over()) else {
                 return;
             };
-            let came = does(one);
+            let came = does(one).await;
             if let Ok(mut done) = done.lock() {
                 match came {
                     Ok(it) => done.0.push(it),
@@ -30,13 +140,9 @@ pub fn several<T, U: Send>(
             }
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..at_once {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let (there, mut failed) = done.into_inner().map_err(|_| RunError::Thread)?;
+    in_tasks(vec![(); at_once], threads, work, || {})?;
+    let mut done = done.lock().map_err(|_| RunError::Thread)?;
+    let (there, mut failed) = std::mem::take(&mut *done);
     failed.sort_by_key(|it| it.seat);
     Ok((there, failed))
 }

@@ -5,6 +5,7 @@ use plan::Phase;
 use super::error::SessionError;
 use crate::access::{About, Access, AccessError, Opening, Session};
 use crate::transport::Steps;
+use crate::transport::tasks::blocking;
 use crate::work::{Prepared, WorkError, watch};
 
 /// A server that was looked at and may be loaded.
@@ -43,13 +44,14 @@ impl Target {
 
     /// Opens a session.
     pub(super) fn open(&self) -> Result<Session, AccessError> {
-        self.open_as(0)
+        blocking(self.open_as(0))
     }
 
-    /// The same as this one of the clients, where each has an identity of its own.
-    pub(super) fn open_as(&self, client: usize) -> Result<Session, AccessError> {
+    /// The same in a task, as this one of the clients, where each has an identity of its own.
+    pub(super) async fn open_as(&self, client: usize) -> Result<Session, AccessError> {
         self.access
-            .open_as(client, &self.opening, &mut Steps::new())
+            .open_as_in_turn(client, &self.opening, &mut Steps::new())
+            .await
     }
 
     /// Finds out what has to be known to send a phase's requests.

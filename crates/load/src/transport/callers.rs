@@ -12,8 +12,11 @@ use tracing::{debug, warn};
 use wire::frame::{HEADER_LEN, Header, MessageType, ReverseHello};
 use wire::url::Url;
 
-use super::LinkError;
+use super::tasks::{reactor, sleep_until};
+use super::{Clock, LinkError};
 
+/// A task looks for a server that has dialled this often.
+const LOOK_UP: Duration = Duration::from_millis(1);
 /// How long a server may take to say who it is.
 const TO_SAY_WHO: Duration = Duration::from_secs(5);
 /// So many may be about to say so.
@@ -99,15 +102,39 @@ impl Callers {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let others = waiting.heard.iter();
-                return Err(LinkError::NotCalled {
-                    at: self.address,
-                    after: timeout,
-                    others: others.cloned().collect(),
-                });
+                return Err(self.not_called(&waiting, timeout));
             }
             let woken = self.shared.came.wait_timeout(waiting, left);
             waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The same, with turns for others while it waits.
+    ///
+    /// # Errors
+    /// It did not.
+    pub async fn next_in_turn(&self, server: &Url, timeout: Duration) -> Result<Call, LinkError> {
+        if reactor().is_none() {
+            return self.next(server, timeout);
+        }
+        let until = Instant::now() + timeout;
+        loop {
+            if let Some(call) = self.shared.waiting().take(server) {
+                return Ok(call);
+            }
+            if Instant::now() >= until {
+                return Err(self.not_called(&self.shared.waiting(), timeout));
+            }
+            sleep_until(Clock::new().mono() + LOOK_UP).await;
+        }
+    }
+
+    fn not_called(&self, waiting: &Waiting, after: Duration) -> LinkError {
+        let others = waiting.heard.iter();
+        LinkError::NotCalled {
+            at: self.address,
+            after,
+            others: others.cloned().collect(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Interest, Poll, Token};
@@ -9,7 +10,8 @@ use socket2::{Domain, Socket, Type};
 use tracing::debug;
 use wire::url::Url;
 
-use super::LinkError;
+use super::tasks::{Reactor, aside, blocking, reactor};
+use super::{Clock, LinkError};
 
 /// The addresses of a server's name.
 pub fn look_up(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
@@ -28,6 +30,16 @@ pub fn look_up(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
     Ok(addresses)
 }
 
+/// The same, with turns for others while a name is looked up.
+pub async fn look_up_in_turn(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
+    let host = url.host().trim_matches(['[', ']']);
+    if host.parse::<IpAddr>().is_ok() {
+        return look_up(url);
+    }
+    let url = url.clone();
+    aside(move || look_up(&url)).await
+}
+
 /// A second address is tried when the first one has not answered by then (RFC 8305, 5: Connection Attempt Delay).
 const HEAD_START: Duration = Duration::from_millis(250);
 
@@ -38,13 +50,23 @@ pub fn connect(
     source: Option<IpAddr>,
     timeout: Duration,
 ) -> Result<(TcpStream, SocketAddr), LinkError> {
-    if let [address] = *addresses {
-        let tried = attempt(address, source, timeout);
-        return finish(address, tried, timeout);
+    blocking(connect_in_turn(addresses, source, timeout))
+}
+
+/// The same, with turns for others while it waits.
+pub async fn connect_in_turn(
+    addresses: &[SocketAddr],
+    source: Option<IpAddr>,
+    timeout: Duration,
+) -> Result<(TcpStream, SocketAddr), LinkError> {
+    let reactor = reactor();
+    if let ([address], None) = (addresses, &reactor) {
+        let tried = attempt(*address, source, timeout);
+        return finish(*address, tried, timeout);
     }
-    let mut race = Race::begin(addresses, source, timeout)?;
+    let mut race = Race::begin(addresses, source, timeout, reactor)?;
     loop {
-        if let Some((address, tried)) = race.turn()? {
+        if let Some((address, tried)) = race.turn().await? {
             return finish(address, tried, timeout);
         }
     }
@@ -52,7 +74,7 @@ pub fn connect(
 
 /// Several addresses that are tried beside each other, on one thread.
 struct Race {
-    poll: Poll,
+    waits: Waits,
     source: Option<IpAddr>,
     timeout: Duration,
     left: std::vec::IntoIter<SocketAddr>,
@@ -61,6 +83,14 @@ struct Race {
     /// Those that were begun, by their token; none where one has failed.
     begun: Vec<Option<Begun>>,
     last: Option<(SocketAddr, io::Error)>,
+}
+
+/// What is waited by until one of them answers.
+enum Waits {
+    /// The thread, in a poll of its own.
+    Alone(Poll),
+    /// A task among others.
+    InTurn(Rc<Reactor>),
 }
 
 struct Begun {
@@ -74,9 +104,13 @@ impl Race {
         addresses: &[SocketAddr],
         source: Option<IpAddr>,
         timeout: Duration,
+        reactor: Option<Rc<Reactor>>,
     ) -> io::Result<Self> {
         Ok(Self {
-            poll: Poll::new()?,
+            waits: match reactor {
+                None => Waits::Alone(Poll::new()?),
+                Some(reactor) => Waits::InTurn(reactor),
+            },
             source,
             timeout,
             left: alternating(addresses).into_iter(),
@@ -88,7 +122,7 @@ impl Race {
 
     /// Begins another one if it is time, and waits for what comes of them. The first that is connected ends it, or the
     /// last one's failure.
-    fn turn(&mut self) -> io::Result<Option<(SocketAddr, io::Result<TcpStream>)>> {
+    async fn turn(&mut self) -> io::Result<Option<(SocketAddr, io::Result<TcpStream>)>> {
         let now = Instant::now();
         for n in 0..self.begun.len() {
             let late = self.begun.get(n).and_then(Option::as_ref);
@@ -117,23 +151,26 @@ impl Race {
         let deadlines = self.begun.iter().flatten().map(|it| it.until);
         let next = (self.left.len() > 0).then_some(self.next_at);
         let wake = deadlines.chain(next).min().unwrap_or(now);
-        let mut events = Events::with_capacity(8);
-        match self
-            .poll
-            .poll(&mut events, Some(wake.saturating_duration_since(now)))
-        {
-            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
-            _ => {}
+        let left = wake.saturating_duration_since(now);
+        match &mut self.waits {
+            Waits::Alone(poll) => {
+                let mut events = Events::with_capacity(8);
+                match poll.poll(&mut events, Some(left)) {
+                    Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+                    _ => {}
+                }
+            }
+            Waits::InTurn(reactor) => reactor.wait(Clock::new().mono() + left).await,
         }
-        for event in &events {
-            if let Some(done) = self.look(event.token().0)? {
+        for n in 0..self.begun.len() {
+            if let Some(done) = self.look(n)? {
                 return Ok(Some(done));
             }
         }
         Ok(None)
     }
 
-    /// Something happened on one of them.
+    /// Something may have happened on one of them.
     fn look(&mut self, n: usize) -> io::Result<Option<(SocketAddr, io::Result<TcpStream>)>> {
         let Some(begun) = self.begun.get_mut(n).and_then(Option::as_mut) else {
             return Ok(None);
@@ -143,7 +180,7 @@ impl Race {
             return Ok(None);
         }
         if begun.socket.peer_addr().is_err() {
-            // Woken for nothing.
+            // Woken for another one, or for nothing.
             return Ok(None);
         }
         let won = self.begun.get_mut(n).and_then(Option::take);
@@ -155,7 +192,9 @@ impl Race {
         else {
             return Ok(None);
         };
-        self.poll.registry().deregister(&mut socket)?;
+        if let Waits::Alone(poll) = &self.waits {
+            poll.registry().deregister(&mut socket)?;
+        }
         let socket = TcpStream::from(socket);
         let ready = socket
             .set_nonblocking(false)
@@ -173,10 +212,14 @@ impl Race {
             Err(error) if !is_under_way(&error) => return Err(error),
             _ => mio::net::TcpStream::from_std(socket.into()),
         };
-        let token = Token(self.begun.len());
-        self.poll
-            .registry()
-            .register(&mut socket, token, Interest::WRITABLE)?;
+        match &self.waits {
+            Waits::Alone(poll) => {
+                let token = Token(self.begun.len());
+                let registry = poll.registry();
+                registry.register(&mut socket, token, Interest::WRITABLE)?;
+            }
+            Waits::InTurn(reactor) => reactor.watch(&socket)?,
+        }
         let until = now + self.timeout;
         Ok(Begun {
             address,

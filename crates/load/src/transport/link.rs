@@ -1,6 +1,7 @@
-//! A connection driven by blocking calls.
+//! A connection driven by calls that wait for their answers. Each is there twice: for a thread that has nothing else to
+//! do, and `…_in_turn` for a task among others.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ use wss::{Secured, TunnelError};
 
 use super::check::CheckTimes;
 use super::error::{CLOSED, diagnose};
+use super::tasks::{NEVER, aside, blocking};
 use super::way::{Options, Way};
 use super::{CallError, Clock, LinkError, Step, Steps, Stream, random};
 
@@ -48,7 +50,7 @@ pub struct Shell {
 
 impl Shell {
     /// Makes a link of them again.
-    pub fn put_together(self, socket: Stream, connection: Connection) -> io::Result<Link> {
+    pub fn put_together(self, mut socket: Stream, connection: Connection) -> io::Result<Link> {
         socket.set_nonblocking(false)?;
         Ok(Link {
             socket,
@@ -75,9 +77,6 @@ enum Turn {
     Ended(ChannelError),
 }
 
-/// The end of what has a deadline of its own, or none.
-const NEVER: Mono = Mono::from_nanos(u64::MAX);
-
 /// How much is read at once.
 const READ: usize = 16 * 1024;
 
@@ -85,7 +84,16 @@ impl Link {
     /// Looks up, connects, says hello and opens the channel. `steps` has what each took, the
     /// steps before a failing one too.
     pub fn open(url: &Url, options: &Options, steps: &mut Steps) -> Result<Self, LinkError> {
-        let (socket, address, said) = options.way.take(url, options, steps)?;
+        blocking(Self::open_in_turn(url, options, steps))
+    }
+
+    /// The same for a task.
+    pub async fn open_in_turn(
+        url: &Url,
+        options: &Options,
+        steps: &mut Steps,
+    ) -> Result<Self, LinkError> {
+        let (socket, address, said) = options.way.take(url, options, steps).await?;
         socket.set_write_timeout(Some(options.timeout.max(Duration::from_millis(1))))?;
         let clock = Clock::new();
         let endpoint_url = options
@@ -131,14 +139,18 @@ impl Link {
         };
         if shared {
             // TLS was all there is to be opened.
-            link.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))?;
+            link.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
+                .await?;
             return Ok(link);
         }
         let start = Instant::now();
-        link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))?;
+        link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))
+            .await?;
         steps.push((Step::Hello, start.elapsed()));
         let start = Instant::now();
-        let opened = link.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened));
+        let opened = link
+            .wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
+            .await;
         // The check is made in the job that signs the request.
         let check = checked.get().map(CheckTimes::steps).unwrap_or_default();
         let took: Duration = check.iter().map(|it| it.1).sum();
@@ -186,6 +198,15 @@ impl Link {
         token: &NodeId,
         request: S,
     ) -> Result<S::Response, CallError> {
+        blocking(self.call_in_turn(token, request))
+    }
+
+    /// The same for a task.
+    pub async fn call_in_turn<S: Service>(
+        &mut self,
+        token: &NodeId,
+        request: S,
+    ) -> Result<S::Response, CallError> {
         let mut request: Request = request.into();
         let now = self.shell.clock.now();
         let timeout = self.shell.timeout;
@@ -200,7 +221,7 @@ impl Link {
             let encoded = request.encode(out);
             debug_assert!(encoded.is_ok());
         })?;
-        let response = self.response_to(id)?;
+        let response = self.response_to(id).await?;
         let limits = self.decode_limits();
         Ok(Response::decode(&response, &limits)?.try_into()?)
     }
@@ -211,11 +232,19 @@ impl Link {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>, u32, i64),
     ) -> Result<Vec<u8>, CallError> {
+        blocking(self.exchange_in_turn(write))
+    }
+
+    /// The same for a task.
+    pub async fn exchange_in_turn(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>, u32, i64),
+    ) -> Result<Vec<u8>, CallError> {
         let utc = self.shell.clock.now().utc;
         let id = self
             .connection
             .send(NEVER, |out, handle| write(out, handle, utc))?;
-        self.response_to(id)
+        self.response_to(id).await
     }
 
     fn decode_limits(&self) -> service::Limits {
@@ -223,12 +252,12 @@ impl Link {
         service::Limits::for_message_size(agreed as usize)
     }
 
-    fn response_to(&mut self, id: RequestId) -> Result<Vec<u8>, CallError> {
+    async fn response_to(&mut self, id: RequestId) -> Result<Vec<u8>, CallError> {
         // The server's time begins when it has the request, however long this process was away before.
-        self.flush()?;
+        self.flush().await?;
         let until = self.shell.clock.mono() + self.shell.timeout;
         loop {
-            match self.turn(until)? {
+            match self.turn(until).await? {
                 Turn::Response(got, body) if got == id => return Ok(body),
                 Turn::Aborted(got, status) if got == id => return Err(CallError::Aborted(status)),
                 Turn::TimedOut => {
@@ -248,11 +277,17 @@ impl Link {
 
     /// Renews the security token, and waits until the new one is there.
     pub fn renew(&mut self) -> Result<(), LinkError> {
+        blocking(self.renew_in_turn())
+    }
+
+    /// The same for a task.
+    pub async fn renew_in_turn(&mut self) -> Result<(), LinkError> {
         if self.connection.is_shared() {
             return Err(LinkError::NoChannel);
         }
         self.connection.renew(self.shell.clock.now());
         self.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
+            .await
     }
 
     /// How long each step and call from now on may take.
@@ -267,9 +302,9 @@ impl Link {
 
     /// Closes the channel and waits until the server has closed the socket, as Part 6, 7.1.4 wants it; no
     /// longer than `patience`.
-    pub fn leave(mut self, patience: Duration) -> Result<(), LinkError> {
+    pub async fn leave_in_turn(mut self, patience: Duration) -> Result<(), LinkError> {
         self.connection.close(self.shell.clock.now());
-        self.flush()?;
+        self.flush().await?;
         let gone = |error: &io::Error| {
             matches!(
                 error.kind(),
@@ -287,8 +322,7 @@ impl Link {
             if left.is_zero() {
                 return Err(ChannelError::Timeout("closing the channel").into());
             }
-            self.socket.set_read_timeout(Some(left))?;
-            match self.socket.read(&mut rest) {
+            match self.socket.read_within(&mut rest, left).await {
                 Ok(0) => return Ok(()),
                 Ok(_) => {}
                 Err(error) if gone(&error) => return Ok(()),
@@ -301,9 +335,14 @@ impl Link {
     }
 
     /// Closes the channel and the socket.
-    pub fn close(mut self) -> Result<(), LinkError> {
+    pub fn close(self) -> Result<(), LinkError> {
+        blocking(self.close_in_turn())
+    }
+
+    /// The same for a task.
+    pub async fn close_in_turn(mut self) -> Result<(), LinkError> {
         self.connection.close(self.shell.clock.now());
-        self.flush()?;
+        self.flush().await?;
         match self.socket.shutdown(std::net::Shutdown::Both) {
             // The server was quicker.
             Err(error) if error.kind() == ErrorKind::NotConnected => Ok(()),
@@ -311,9 +350,13 @@ impl Link {
         }
     }
 
-    fn wait_for(&mut self, step: Step, done: impl Fn(&Turn) -> bool) -> Result<(), LinkError> {
+    async fn wait_for(
+        &mut self,
+        step: Step,
+        done: impl Fn(&Turn) -> bool,
+    ) -> Result<(), LinkError> {
         loop {
-            match self.turn(NEVER)? {
+            match self.turn(NEVER).await? {
                 turn if done(&turn) => return Ok(()),
                 Turn::Ended(error) => return Err(diagnose(error, step)),
                 _ => {}
@@ -322,23 +365,23 @@ impl Link {
     }
 
     /// Writes, reads, lets time pass: until something happened, or until then.
-    fn turn(&mut self, until: Mono) -> Result<Turn, LinkError> {
+    async fn turn(&mut self, until: Mono) -> Result<Turn, LinkError> {
         loop {
             match self.next_event() {
                 Turn::Nothing => {}
                 turn => return Ok(turn),
             }
             while let Some(job) = self.connection.poll_job() {
-                let done = job.run();
+                let done = aside(move || job.run()).await;
                 self.connection.complete(done, self.shell.clock.now());
             }
-            self.flush()?;
+            self.flush().await?;
             match self.next_event() {
                 Turn::Nothing => {}
                 turn => return Ok(turn),
             }
             let looked = self.shell.clock.now();
-            if self.read(looked.mono, until)? {
+            if self.read(looked.mono, until).await? {
                 // A process that was stopped finds in the socket what came in time: what is over by this look is
                 // over, not what became so while it waited.
                 if looked.mono >= until {
@@ -366,9 +409,10 @@ impl Link {
         Turn::Nothing
     }
 
-    fn flush(&mut self) -> Result<(), LinkError> {
+    async fn flush(&mut self) -> Result<(), LinkError> {
         while !self.connection.pending().is_empty() {
-            match self.socket.write(self.connection.pending()) {
+            let (pending, timeout) = (self.connection.pending(), self.shell.timeout);
+            match self.socket.write_within(pending, timeout).await {
                 Ok(n) => {
                     self.connection.wrote(n);
                     self.carried.sent += n as u64;
@@ -387,12 +431,15 @@ impl Link {
     }
 
     /// Reads what there is, or waits for it until the next deadline; tells whether there was nothing.
-    fn read(&mut self, now: Mono, until: Mono) -> Result<bool, LinkError> {
+    async fn read(&mut self, now: Mono, until: Mono) -> Result<bool, LinkError> {
         let due = self.connection.poll_timeout().unwrap_or(NEVER).min(until);
         let wait = due.since(now).min(self.shell.timeout);
-        self.socket
-            .set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
-        match self.socket.read(self.connection.space(READ)) {
+        let wait = wait.max(Duration::from_millis(1));
+        match self
+            .socket
+            .read_within(self.connection.space(READ), wait)
+            .await
+        {
             Ok(0) => self.connection.lost(CLOSED),
             Ok(n) => {
                 self.connection.filled(n);

@@ -1,8 +1,8 @@
 //! Where sockets live: OPC UA connections over TCP, and over WebSockets inside TLS.
 //!
-//! [`Link`] is a connection driven by blocking calls, one at a time: for looking at a server,
-//! setting a run up and tearing it down. [`Socket`] and [`Timer`] never block: they are what the
-//! loops of a run are made of.
+//! [`Link`] is a connection driven by calls, one at a time: for looking at a server, setting a run up and tearing it
+//! down, and for what is measured call by call. A call blocks its thread, or is one of many [`tasks`] on it.
+//! [`Socket`] and [`Timer`] never block: they are what the loops of a run are made of.
 
 mod callers;
 mod check;
@@ -13,6 +13,7 @@ mod link;
 mod socket;
 mod step;
 mod stream;
+pub(crate) mod tasks;
 mod timer;
 mod tunnel;
 mod way;
@@ -27,5 +28,5 @@ pub use socket::{Got, Socket};
 pub use step::{Step, Steps};
 pub use stream::Stream;
 pub use timer::Timer;
-pub use way::{Options, Way};
 pub(crate) use tunnel::secure;
+pub use way::{Options, Way};

@@ -42,7 +42,7 @@ pub struct Socket {
 
 impl Socket {
     /// Takes over a connected socket.
-    pub fn new(stream: Stream) -> io::Result<Self> {
+    pub fn new(mut stream: Stream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let (stream, tap, tunnel) = stream.take_apart();
         Ok(Self {

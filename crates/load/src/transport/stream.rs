@@ -1,14 +1,19 @@
 //! A socket of the system, recorded if somebody wants to see what goes over it, and what is around the chunks of UACP
 //! where that is more than TCP.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::rc::Rc;
 use std::time::Duration;
 
 use capture::{Recorder, Tap};
 use wss::Tunnel;
 
-/// A connected socket that blocks, until it is [taken apart](Self::take_apart).
+use super::Clock;
+use super::tasks::{Reactor, Watcher, reactor};
+
+/// A connected socket, until it is [taken apart](Self::take_apart). Whether it blocks depends on who waits for it: see
+/// [`read_within`](Self::read_within).
 #[derive(Debug)]
 pub struct Stream {
     socket: TcpStream,
@@ -16,6 +21,10 @@ pub struct Stream {
     tunnel: Option<Box<Tunnel>>,
     /// This side has said that it ends: what comes then is of no interest.
     left: bool,
+    /// Whether calls return at once, where that is known.
+    returns: Option<bool>,
+    /// The task that is woken for it.
+    watcher: Option<Watcher>,
 }
 
 /// What a stream is made of: the socket, what records it, and what is around the chunks that go over it.
@@ -53,6 +62,8 @@ impl Stream {
             tap,
             tunnel,
             left: false,
+            returns: None,
+            watcher: None,
         }
     }
 
@@ -62,11 +73,15 @@ impl Stream {
     }
 
     /// Whether calls return at once.
-    pub fn set_nonblocking(&self, on: bool) -> io::Result<()> {
-        self.socket.set_nonblocking(on)
+    pub fn set_nonblocking(&mut self, on: bool) -> io::Result<()> {
+        if self.returns != Some(on) {
+            self.socket.set_nonblocking(on)?;
+            self.returns = Some(on);
+        }
+        Ok(())
     }
 
-    /// How long a read waits.
+    /// How long a read waits, where it blocks.
     pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.socket.set_read_timeout(timeout)
     }
@@ -74,6 +89,67 @@ impl Stream {
     /// How long a write waits for a server that does not read.
     pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.socket.set_write_timeout(timeout)
+    }
+
+    /// Reads once, as soon as there is something, and for no longer than this.
+    ///
+    /// # Errors
+    /// `WouldBlock` or `TimedOut` if there was nothing; those of reading.
+    pub async fn read_within(&mut self, into: &mut [u8], wait: Duration) -> io::Result<usize> {
+        match self.reactor()? {
+            None => {
+                self.socket.set_read_timeout(Some(wait))?;
+                self.read(into)
+            }
+            Some(reactor) => {
+                let (clock, begun) = (Clock::new(), Clock::new().mono());
+                loop {
+                    match self.read(into) {
+                        Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                        result => return result,
+                    }
+                    if clock.mono().since(begun) >= wait {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                    reactor.wait(begun + wait).await;
+                }
+            }
+        }
+    }
+
+    /// Writes what the socket takes, as soon as it takes something. Among tasks that may take so long, else as long as
+    /// [`set_write_timeout`](Self::set_write_timeout) says.
+    ///
+    /// # Errors
+    /// `WouldBlock` or `TimedOut` if it took nothing; those of writing.
+    pub async fn write_within(&mut self, bytes: &[u8], wait: Duration) -> io::Result<usize> {
+        let Some(reactor) = self.reactor()? else {
+            return self.write(bytes);
+        };
+        let (clock, begun) = (Clock::new(), Clock::new().mono());
+        loop {
+            match self.write(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                result => return result,
+            }
+            if clock.mono().since(begun) >= wait {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            reactor.wait(begun + wait).await;
+        }
+    }
+
+    /// What the calling task waits by, which is woken for this socket from now on; none where calls are to block.
+    fn reactor(&mut self) -> io::Result<Option<Rc<Reactor>>> {
+        let reactor = reactor();
+        self.set_nonblocking(reactor.is_some())?;
+        if let Some(reactor) = &reactor
+            && self.watcher != Some(reactor.watcher())
+        {
+            reactor.watch(&self.socket)?;
+            self.watcher = Some(reactor.watcher());
+        }
+        Ok(reactor)
     }
 
     /// Says that nothing more comes, or is wanted.

@@ -9,11 +9,12 @@ use wire::url::Url;
 use wss::{Media, TlsClient, Tunnel, TunnelError};
 
 use super::clock::fill;
-use super::{LinkError, Step, Steps};
+use super::tasks::{blocking, reactor};
+use super::{Clock, LinkError, Step, Steps};
 
 /// Shakes hands and upgrades, each for no longer than `timeout`; to messages in JSON of at most so many bytes, if it is
 /// to be those.
-pub fn open(
+pub async fn open(
     socket: &mut TcpStream,
     url: &Url,
     (tls, texts): (&TlsClient, Option<usize>),
@@ -27,16 +28,16 @@ pub fn open(
         Some(longest) => Tunnel::connect_texts(tls, host, url.path(), longest, fill)?,
     };
     let is_secured = |tunnel: &Tunnel| tunnel.is_upgrading() || tunnel.is_open();
-    wait_for(&mut tunnel, socket, Step::Tls, timeout, is_secured)?;
+    wait_for(&mut tunnel, socket, Step::Tls, timeout, is_secured).await?;
     steps.push((Step::Tls, start.elapsed()));
     let start = Instant::now();
-    wait_for(&mut tunnel, socket, Step::Upgrade, timeout, Tunnel::is_open)?;
+    wait_for(&mut tunnel, socket, Step::Upgrade, timeout, Tunnel::is_open).await?;
     steps.push((Step::Upgrade, start.elapsed()));
     Ok(Box::new(tunnel))
 }
 
 /// Shakes hands for no longer than `timeout`; requests of HTTP go through it then, and answers of at most so many bytes.
-pub fn post(
+pub async fn post(
     socket: &mut TcpStream,
     url: &Url,
     (tls, longest, media): (&TlsClient, usize, Media),
@@ -45,7 +46,7 @@ pub fn post(
 ) -> Result<Box<Tunnel>, LinkError> {
     let start = Instant::now();
     let mut tunnel = Tunnel::post(tls, (url.host(), url.port()), url.path(), (longest, media))?;
-    wait_for(&mut tunnel, socket, Step::Tls, timeout, Tunnel::is_open)?;
+    wait_for(&mut tunnel, socket, Step::Tls, timeout, Tunnel::is_open).await?;
     steps.push((Step::Tls, start.elapsed()));
     Ok(Box::new(tunnel))
 }
@@ -58,11 +59,17 @@ pub fn secure(
     timeout: Duration,
 ) -> Result<Box<Tunnel>, LinkError> {
     let mut tunnel = Tunnel::bare(tls, host)?;
-    wait_for(&mut tunnel, socket, Step::Tls, timeout, Tunnel::is_open)?;
+    blocking(wait_for(
+        &mut tunnel,
+        socket,
+        Step::Tls,
+        timeout,
+        Tunnel::is_open,
+    ))?;
     Ok(Box::new(tunnel))
 }
 
-fn wait_for(
+async fn wait_for(
     tunnel: &mut Tunnel,
     socket: &mut TcpStream,
     step: Step,
@@ -84,21 +91,41 @@ fn wait_for(
             Err(error) => error.into(),
         },
     };
+    let reactor = reactor();
+    if let Some(reactor) = &reactor {
+        socket.set_nonblocking(true)?;
+        reactor.watch(socket)?;
+    }
+    let would_block =
+        |error: &io::Error| reactor.is_some() && error.kind() == ErrorKind::WouldBlock;
     loop {
-        tunnel.flush(socket).map_err(failed)?;
-        if done(tunnel) {
-            return Ok(());
+        // Among tasks, what does not go now goes when the socket takes it.
+        match tunnel.flush(socket) {
+            Err(error) if would_block(&error) => {}
+            result => {
+                result.map_err(failed)?;
+                if done(tunnel) {
+                    return Ok(());
+                }
+            }
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(late());
         }
-        socket.set_read_timeout(Some(left))?;
+        if reactor.is_none() {
+            socket.set_read_timeout(Some(left))?;
+        }
         match tunnel.read(socket, &mut []) {
             Ok(_) if done(tunnel) => {}
             Ok(_) => return Err(LinkError::ClosedAt(step)),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(error)),
+            Err(error) => match &reactor {
+                Some(reactor) if would_block(&error) => {
+                    reactor.wait(Clock::new().mono() + left).await;
+                }
+                _ => return Err(failed(error)),
+            },
         }
     }
 }

@@ -13,7 +13,7 @@ use wss::{Media, TlsClient};
 
 use super::callers::Callers;
 use super::check::ServerCheck;
-use super::dial::{connect, look_up};
+use super::dial::{connect_in_turn, look_up_in_turn};
 use super::{LinkError, Step, Steps, Stream, tunnel};
 
 /// How a server is reached.
@@ -30,7 +30,7 @@ pub enum Way {
 
 impl Way {
     /// A socket to a server, or from it, with what it has said already.
-    pub(super) fn take(
+    pub(super) async fn take(
         &self,
         url: &Url,
         options: &Options,
@@ -43,17 +43,18 @@ impl Way {
                 return Err(LinkError::NotReverse(url.clone()));
             }
             Self::Called(callers) => {
-                let call = callers.next(url, options.timeout)?;
+                let call = callers.next_in_turn(url, options.timeout).await?;
                 steps.push((Step::Connect, start.elapsed()));
                 let socket = Stream::called(call.socket, &call.hello, recorder)?;
                 return Ok((socket, call.address, call.hello));
             }
             Self::Through(relay) => vec![*relay],
-            Self::Dial => look_up(url)?,
+            Self::Dial => look_up_in_turn(url).await?,
         };
         steps.push((Step::Lookup, start.elapsed()));
         start = Instant::now();
-        let (mut socket, address) = connect(&addresses, options.source, options.timeout)?;
+        let (mut socket, address) =
+            connect_in_turn(&addresses, options.source, options.timeout).await?;
         steps.push((Step::Connect, start.elapsed()));
         // What it answers is as long as over any other transport.
         let longest = match options.limits.receive_message {
@@ -66,20 +67,16 @@ impl Way {
             (Transport::Wss, Some(tls)) => {
                 let texts = options.json.then_some(longest);
                 let tls = (tls, texts);
-                Some(tunnel::open(&mut socket, url, tls, options.timeout, steps)?)
+                Some(tunnel::open(&mut socket, url, tls, options.timeout, steps).await?)
             }
             (Transport::Https, Some(tls)) => {
                 let media = match options.json {
                     true => Media::Json,
                     false => Media::Binary,
                 };
-                Some(tunnel::post(
-                    &mut socket,
-                    url,
-                    (tls, longest, media),
-                    options.timeout,
-                    steps,
-                )?)
+                let timeout = options.timeout;
+                let media = (tls, longest, media);
+                Some(tunnel::post(&mut socket, url, media, timeout, steps).await?)
             }
             // Nobody said whom to trust.
             (over, None) => return Err(LinkError::NoTls(over.scheme())),

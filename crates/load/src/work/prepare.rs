@@ -211,7 +211,7 @@ impl Prepared {
     }
 
     /// What session `index` of `sessions` asks.
-    pub fn askers(
+    pub async fn askers(
         &self,
         session: &mut Session,
         spread: Spread,
@@ -221,7 +221,9 @@ impl Prepared {
         if self.terms.is_some() || matches!(self.work, Work::Sequence(_)) {
             let mut all = Vec::new();
             for beside in &self.beside {
-                all.extend(beside.askers(session, spread, index, sessions)?);
+                // What is asked besides has nothing of the kind itself.
+                let askers = Box::pin(beside.askers(session, spread, index, sessions));
+                all.extend(askers.await?);
             }
             return Ok(all);
         }
@@ -234,7 +236,7 @@ impl Prepared {
             Work::Write(write) if write.registered => {
                 let originals = self.originals.get(part).unwrap_or_default();
                 let nodes: Vec<NodeId> = originals.iter().map(|it| it.node.clone()).collect();
-                let aliases = register::register(&nodes, self.registers, session)?;
+                let aliases = register::register(&nodes, self.registers, session).await?;
                 let under = write::under(&aliases, originals, &write.values, self.seed)?;
                 let all = Selection::new(0..under.len(), self.work.batch());
                 Asker::write(header, Arc::new(under), all)?
@@ -255,7 +257,7 @@ impl Prepared {
             Work::Call(_) => Asker::call(header, operations(), selection)?,
             Work::Register(register) => {
                 let nodes = self.nodes.get(part).unwrap_or_default();
-                let aliases = register::register(nodes, self.registers, session)?;
+                let aliases = register::register(nodes, self.registers, session).await?;
                 let registered = Arc::new(read::read(&aliases, &register.read)?);
                 let all = Selection::new(0..registered.len(), self.work.batch());
                 let registered = Asker::read(header.clone(), &register.read, registered, all)?;

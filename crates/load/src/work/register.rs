@@ -6,17 +6,18 @@ use super::WorkError;
 use crate::access::Session;
 
 /// Registers nodes for a session, `at_a_time` with one call, and tells their aliases.
-pub fn register(
+pub async fn register(
     nodes: &[NodeId],
     at_a_time: usize,
     session: &mut Session,
 ) -> Result<Vec<NodeId>, WorkError> {
     let mut aliases = Vec::with_capacity(nodes.len());
     for nodes in nodes.chunks(at_a_time.max(1)) {
-        let response = session.call(RegisterNodesRequest {
+        let request = RegisterNodesRequest {
             request_header: RequestHeader::default(),
             nodes_to_register: Some(nodes.to_vec()),
-        })?;
+        };
+        let response = session.call_in_turn(request).await?;
         aliases.extend(response.registered_node_ids.unwrap_or_default());
     }
     Ok(aliases)

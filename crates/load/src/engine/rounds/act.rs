@@ -28,15 +28,15 @@ const SOMETIMES: Duration = Duration::from_secs(30);
 
 impl<'a> Client<'a> {
     /// Does what is due at this time. `free`: since when it could have been begun.
-    pub fn act(&mut self, course: &'a Course<'a>, at: u64, free: u64) -> Did {
+    pub async fn act(&mut self, course: &'a Course<'a>, at: u64, free: u64) -> Did {
         if self.round_at == Some(at) {
-            return self.round(course, at, free);
+            return self.round(course, at, free).await;
         }
-        self.leave(course);
+        self.leave(course).await;
         Did::Well
     }
 
-    fn round(&mut self, course: &'a Course<'a>, planned: u64, free: u64) -> Did {
+    async fn round(&mut self, course: &'a Course<'a>, planned: u64, free: u64) -> Did {
         self.source.pop();
         if planned >= course.settings.warmup_ns {
             self.left -= 1;
@@ -49,12 +49,12 @@ impl<'a> Client<'a> {
         let sent = course.t();
         let mut round = Round::new(course);
         let came = match self.work {
-            Work::Connect(plan) => connect::round(self, plan, &mut round).map(|()| 1),
-            Work::Items(plan) => items::round(self, plan, &mut round),
-            Work::Nodes(plan) => nodes::round(self, plan, &mut round),
+            Work::Connect(plan) => connect::round(self, plan, &mut round).await.map(|()| 1),
+            Work::Items(plan) => items::round(self, plan, &mut round).await,
+            Work::Nodes(plan) => nodes::round(self, plan, &mut round).await,
             Work::Sequence(plan) => match self.user.take() {
                 Some(mut user) => {
-                    let came = sequence::round(self, &mut user, plan, &mut round, course);
+                    let came = sequence::round(self, &mut user, plan, &mut round, course).await;
                     self.user = Some(user);
                     came
                 }
@@ -95,7 +95,7 @@ impl<'a> Client<'a> {
             course.end_at(completed);
         }
         self.round_at = None;
-        self.stays(course, completed);
+        self.stays(course, completed).await;
         match self.session.is_none() && had {
             true => Did::Lost(came.err().unwrap_or(StatusCode::Good).to_string()),
             false => Did::Well,
@@ -103,12 +103,12 @@ impl<'a> Client<'a> {
     }
 
     /// What comes after a round.
-    fn stays(&mut self, course: &'a Course<'a>, t: u64) {
+    async fn stays(&mut self, course: &'a Course<'a>, t: u64) {
         let Work::Connect(plan) = self.work else {
             return self.answered(course, t);
         };
         match (plan.kind, &self.session) {
-            (ConnectKind::Churn, Some(_)) if plan.hold.is_zero() => self.leave(course),
+            (ConnectKind::Churn, Some(_)) if plan.hold.is_zero() => self.leave(course).await,
             (ConnectKind::Churn, Some(_)) => {
                 self.leave_at = Some(t.saturating_add(nanos(plan.hold)));
                 self.rest(course);
@@ -141,10 +141,10 @@ impl<'a> Client<'a> {
     }
 
     /// Closes its session and what is under it.
-    fn leave(&mut self, course: &'a Course<'a>) {
+    async fn leave(&mut self, course: &'a Course<'a>) {
         (self.leave_at, self.keep_at) = (None, None);
         let mut round = Round::new(course);
-        connect::leave(self, &mut round);
+        connect::leave(self, &mut round).await;
         if let Ok(mut book) = course.book.lock() {
             book.steps(self.seat.target as usize, &round.notes);
         }
@@ -152,7 +152,7 @@ impl<'a> Client<'a> {
     }
 
     /// Lets the server hear from it.
-    pub fn keep(&mut self, course: &Course<'_>) -> Did {
+    pub async fn keep(&mut self, course: &Course<'_>) -> Did {
         self.keep_at = None;
         let Some(session) = &mut self.session else {
             return Did::Well;
@@ -160,7 +160,7 @@ impl<'a> Client<'a> {
         if let Some(kept) = course.kept.get(self.seat.target as usize) {
             kept.fetch_add(1, Ordering::Relaxed);
         }
-        if let Err(error) = session.read_state() {
+        if let Err(error) = session.read_state_in_turn().await {
             self.session = None;
             if let Some(storm) = &course.storm {
                 storm.lost();
@@ -187,13 +187,13 @@ impl<'a> Client<'a> {
     }
 
     /// The phase is over.
-    pub fn close(&mut self, course: &'a Course<'a>) {
+    pub async fn close(&mut self, course: &'a Course<'a>) {
         if matches!(self.work, Work::Connect(plan) if !plan.kind.begins_open()) {
             if self.session.is_some() {
-                self.leave(course);
+                self.leave(course).await;
             }
         } else if let Some(session) = self.session.take() {
-            session.leave();
+            session.leave_in_turn().await;
         }
     }
 }

@@ -72,9 +72,9 @@ impl<'a> Client<'a> {
     }
 
     /// Has the session that its rounds begin with.
-    pub fn ready(&mut self) -> Result<(), SessionError> {
+    pub async fn ready(&mut self) -> Result<(), SessionError> {
         match self.begins_open() {
-            true => self.open(),
+            true => self.open().await,
             false => Ok(()),
         }
     }
@@ -89,8 +89,8 @@ impl<'a> Client<'a> {
     }
 
     /// Opens a session, outside of the figures.
-    pub fn open(&mut self) -> Result<(), SessionError> {
-        let opened = self.target.open_as(self.seat.index as usize)?;
+    pub async fn open(&mut self) -> Result<(), SessionError> {
+        let opened = self.target.open_as(self.seat.index as usize).await?;
         self.absent = None;
         if self.begins_open() {
             self.ids.push(opened.id());
@@ -100,11 +100,11 @@ impl<'a> Client<'a> {
     }
 
     /// Calls a service over its session, which is opened again if it was lost before.
-    pub fn call<S: Service>(&mut self, request: S) -> Result<S::Response, StatusCode> {
+    pub async fn call<S: Service>(&mut self, request: S) -> Result<S::Response, StatusCode> {
         let Some(session) = &mut self.session else {
             return Err(StatusCode::BadSessionIdInvalid);
         };
-        session.call(request).map_err(|error| {
+        session.call_in_turn(request).await.map_err(|error| {
             // Another round has another connection.
             if let CallError::Link(_) | CallError::Send(_) = error {
                 self.session = None;
@@ -114,10 +114,10 @@ impl<'a> Client<'a> {
     }
 
     /// Has a session for a round that needs one.
-    pub fn has_session(&mut self) -> Result<(), StatusCode> {
+    pub async fn has_session(&mut self) -> Result<(), StatusCode> {
         match self.session {
             Some(_) => Ok(()),
-            None => self.open().map_err(|error| error.status()),
+            None => self.open().await.map_err(|error| error.status()),
         }
     }
 

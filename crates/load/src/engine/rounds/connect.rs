@@ -18,33 +18,36 @@ use crate::transport::{Step, Steps};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// One round. A client that comes out of it without a session has lost it.
-pub fn round(
+pub async fn round(
     client: &mut Client<'_>,
     plan: &Connect,
     round: &mut Round<'_>,
 ) -> Result<(), StatusCode> {
     if plan.kind.begins_open() && client.session.is_none() && client.absent.is_none() {
-        client.open().map_err(|error| error.status())?;
+        client.open().await.map_err(|error| error.status())?;
     }
     let session = match plan.kind {
-        ConnectKind::Storm | ConnectKind::Churn => open(client, round),
-        ConnectKind::Reconnect => come_back(client, round),
-        ConnectKind::Renewal => renew(client, round),
+        ConnectKind::Storm | ConnectKind::Churn => open(client, round).await,
+        ConnectKind::Reconnect => come_back(client, round).await,
+        ConnectKind::Renewal => renew(client, round).await,
     };
     let mut session = session?;
     for _ in 0..plan.reads {
-        round.step("read", || {
-            session.read_state().map_err(|error| error.status())
-        })?;
+        let read = async {
+            let read = session.read_state_in_turn().await;
+            read.map_err(|error| error.status())
+        };
+        round.step("read", read).await?;
     }
     client.session = Some(session);
     Ok(())
 }
 
-fn open(client: &Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
+async fn open(client: &Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
     let (access, opening) = (&client.target.access, &client.target.opening);
     let (began, mut steps) = (round.t(), Steps::new());
-    let opened = access.open_as(client.seat.index as usize, opening, &mut steps);
+    let index = client.seat.index as usize;
+    let opened = access.open_as_in_turn(index, opening, &mut steps).await;
     let failed = opened.as_ref().err().map(AccessError::status);
     let order = order(
         access,
@@ -56,7 +59,7 @@ fn open(client: &Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCod
 }
 
 /// Drops the socket as a broken cable does, and brings the session back over a new channel.
-fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
+async fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
     if let Some(session) = client.session.take() {
         let (socket, connection, absent) = session.take_apart();
         drop((socket, connection));
@@ -68,7 +71,8 @@ fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, 
     let (access, opening) = (&client.target.access, &client.target.opening);
     let (began, mut steps) = (round.t(), Steps::new());
     let index = client.seat.index as usize;
-    let back = access.resume_in(index, opening, *absent, &mut steps);
+    let back = access.resume_in_turn(index, opening, *absent, &mut steps);
+    let back = back.await;
     let failed = back.as_ref().err().map(|(error, _)| error.status());
     let order = order(access, opening, &[Step::ActivateSession]);
     note(round, access, began, &steps, &order, failed);
@@ -78,15 +82,15 @@ fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, 
     })
 }
 
-fn renew(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
+async fn renew(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
     let Some(mut session) = client.session.take() else {
         return Err(StatusCode::BadSessionIdInvalid);
     };
-    round.step("renew channel", || {
-        session
-            .renew()
-            .map_err(|error| AccessError::from(error).status())
-    })?;
+    let renewed = round.step("renew channel", async {
+        let renewed = session.renew_in_turn().await;
+        renewed.map_err(|error| AccessError::from(error).status())
+    });
+    renewed.await?;
     Ok(session)
 }
 
@@ -151,21 +155,23 @@ fn note(
 }
 
 /// Closes the session, then the channel.
-pub fn leave(client: &mut Client<'_>, round: &mut Round<'_>) {
+pub async fn leave(client: &mut Client<'_>, round: &mut Round<'_>) {
     let Some(session) = client.session.take() else {
         return;
     };
     let mut open = None;
     // Both steps are written down; nobody waits for what they say.
-    let _ = round.step("close session", || {
-        let (link, ended) = session.end();
+    let close = async {
+        let (link, ended) = session.end_in_turn().await;
         open = Some(link);
         ended.map_err(|error| error.status())
-    });
+    };
+    let _ = round.step("close session", close).await;
     if let Some(link) = open {
-        let _ = round.step("close channel", || {
-            link.leave(PATIENCE)
-                .map_err(|error| AccessError::from(error).status())
-        });
+        let close = async {
+            let left = link.leave_in_turn(PATIENCE).await;
+            left.map_err(|error| AccessError::from(error).status())
+        };
+        let _ = round.step("close channel", close).await;
     }
 }

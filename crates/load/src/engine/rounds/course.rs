@@ -26,12 +26,19 @@ pub struct Course<'a> {
     /// Requests to each target that did nothing but keep a session alive.
     pub kept: Vec<AtomicU64>,
     pub book: Mutex<Book>,
+    /// A wait is looked up from this often, to see whether it is over for another reason; in nanoseconds.
+    pub look_up: u64,
 }
 
 impl Course<'_> {
     /// Nanoseconds since the phase began.
     pub fn t(&self) -> u64 {
         self.clock.mono().nanos_since(self.origin)
+    }
+
+    /// A time of the phase on the clock.
+    pub fn at(&self, t: u64) -> Instant {
+        self.origin + Duration::from_nanos(t)
     }
 
     /// What is written down from now on is drained.

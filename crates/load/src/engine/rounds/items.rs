@@ -16,54 +16,58 @@ use super::round::Round;
 const LIFETIME: u32 = 10_000;
 
 /// One round. Gives how many items were there.
-pub fn round(
+pub async fn round(
     client: &mut Client<'_>,
     plan: &Items,
     round: &mut Round<'_>,
 ) -> Result<u32, StatusCode> {
-    client.has_session()?;
+    client.has_session().await?;
     let mut subscriptions = Vec::new();
-    let made = with_subscriptions(client, plan, round, &mut subscriptions);
+    let made = with_subscriptions(client, plan, round, &mut subscriptions).await;
     // Whatever became of the items: nothing is left behind.
     if !subscriptions.is_empty() {
-        round.request("delete subscriptions", || {
-            let response = client.call(DeleteSubscriptionsRequest {
-                subscription_ids: Some(subscriptions),
-                ..Default::default()
-            })?;
-            Ok(((), results(response.results)))
-        })?;
+        round
+            .request("delete subscriptions", async {
+                let request = DeleteSubscriptionsRequest {
+                    subscription_ids: Some(subscriptions),
+                    ..Default::default()
+                };
+                let response = client.call(request).await?;
+                Ok(((), results(response.results)))
+            })
+            .await?;
     }
     made
 }
 
-fn with_subscriptions(
+async fn with_subscriptions(
     client: &mut Client<'_>,
     plan: &Items,
     round: &mut Round<'_>,
     subscriptions: &mut Vec<u32>,
 ) -> Result<u32, StatusCode> {
     for _ in 0..plan.subscriptions {
-        let id = round.step("create subscriptions", || {
-            let response = client.call(CreateSubscriptionRequest {
-                requested_publishing_interval: plan.publishing.as_secs_f64() * 1e3,
-                requested_lifetime_count: LIFETIME,
-                requested_max_keep_alive_count: LIFETIME / 10,
-                publishing_enabled: false,
-                ..Default::default()
-            })?;
+        let request = CreateSubscriptionRequest {
+            requested_publishing_interval: plan.publishing.as_secs_f64() * 1e3,
+            requested_lifetime_count: LIFETIME,
+            requested_max_keep_alive_count: LIFETIME / 10,
+            publishing_enabled: false,
+            ..Default::default()
+        };
+        let id = round.step("create subscriptions", async {
+            let response = client.call(request).await?;
             Ok(response.subscription_id)
-        })?;
-        subscriptions.push(id);
+        });
+        subscriptions.push(id.await?);
     }
     let mut there = 0;
     for (place, &id) in subscriptions.iter().enumerate() {
-        there += with_items(client, plan, round, (place, id))?;
+        there += with_items(client, plan, round, (place, id)).await?;
     }
     Ok(there)
 }
 
-fn with_items(
+async fn with_items(
     client: &mut Client<'_>,
     plan: &Items,
     round: &mut Round<'_>,
@@ -85,13 +89,14 @@ fn with_items(
             items_to_create: Some(items.collect()),
             ..Default::default()
         };
-        ids.extend(round.request("create items", || {
-            let all = client.call(request)?.results.unwrap_or_default();
+        let made = round.request("create items", async {
+            let all = client.call(request).await?.results.unwrap_or_default();
             let results = all.iter().map(|it| it.status_code).collect();
             let good = all.into_iter().filter(|it| !it.status_code.is_bad());
             let made: Vec<_> = good.map(|it| it.monitored_item_id).collect();
             Ok((made, results))
-        })?);
+        });
+        ids.extend(made.await?);
     }
     let there = u32::try_from(ids.len()).unwrap_or(u32::MAX);
     for some in ids.chunks(per_call) {
@@ -110,10 +115,12 @@ fn with_items(
             items_to_modify: Some(items.collect()),
             ..Default::default()
         };
-        round.request("modify items", || {
-            let all = client.call(request)?.results.unwrap_or_default();
-            Ok(((), all.iter().map(|it| it.status_code).collect()))
-        })?;
+        round
+            .request("modify items", async {
+                let all = client.call(request).await?.results.unwrap_or_default();
+                Ok(((), all.iter().map(|it| it.status_code).collect()))
+            })
+            .await?;
     }
     for some in ids.chunks(per_call) {
         let request = DeleteMonitoredItemsRequest {
@@ -121,9 +128,11 @@ fn with_items(
             monitored_item_ids: Some(some.to_vec()),
             ..Default::default()
         };
-        round.request("delete items", || {
-            Ok(((), results(client.call(request)?.results)))
-        })?;
+        round
+            .request("delete items", async {
+                Ok(((), results(client.call(request).await?.results)))
+            })
+            .await?;
     }
     Ok(there)
 }

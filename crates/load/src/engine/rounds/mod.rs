@@ -1,8 +1,7 @@
 //! Work that is done in rounds of steps: connecting, making items and nodes.
 //!
-//! What a step costs is mostly RSA, sockets and what a server does about it, so this needs no loop over
-//! sockets: a client calls and waits, and as many of them as are to be at it at the same time have a
-//! thread. A thread may have several clients, which take turns; sessions that wait for theirs are
+//! A client calls and waits. As many of them as are to be at it at the same time have a task; the tasks share the
+//! threads of the phase. A task may have several clients, which take turns; sessions that wait for theirs are
 //! kept alive, and weigh little.
 
 mod act;
@@ -20,7 +19,7 @@ mod worker;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use plan::Seat;
@@ -33,15 +32,18 @@ use self::storm::Storm;
 use self::worker::{Done, Worker};
 use super::error::{Failed, RunError};
 use super::outcome::{Outcome, gather};
-use super::reports::Progress;
+use super::reports::{Progress, Report};
 use super::running::{Begin, PER_THREAD, Running};
 use super::settings::Settings;
-use super::several::several;
+use super::several::{self, in_tasks, several};
 use super::witness::Witness;
-use crate::transport::Clock;
+use crate::transport::{Clock, Socket};
 
 /// Clients that do something at the same time, unless the plan says how many.
 const AT_ONCE: usize = 64;
+
+/// A wait is looked up from this often, in nanoseconds; less often where many wait.
+const LOOK_UP: u64 = 20_000_000;
 
 /// Carries out a phase whose work is rounds of steps.
 pub(super) fn run(
@@ -57,16 +59,22 @@ pub(super) fn run(
         None if phase.sequences().is_some() => seats.len(),
         None => AT_ONCE,
     };
-    let threads = seats.len().min(at_once).max(1);
+    let workers = seats.len().min(at_once).max(1);
     let clients = seats.iter().filter_map(|&seat| Client::new(running, seat));
     // Sessions that have to be there before the first round.
-    let opened = several(clients, threads, running.control, |mut client| {
-        let seat = client.seat;
-        match client.ready() {
-            Ok(()) => Ok(client),
-            Err(error) => Err(Failed { seat, error }),
-        }
-    });
+    let at_once = (workers, running.threads());
+    let opened = several(
+        clients,
+        at_once,
+        running.control,
+        |mut client: Client<'_>| async move {
+            let seat = client.seat;
+            match client.ready().await {
+                Ok(()) => Ok(client),
+                Err(error) => Err(Failed { seat, error }),
+            }
+        },
+    );
     let (mut clients, failed) = opened?;
     if clients.is_empty() {
         return Err(running.no_session(failed));
@@ -78,7 +86,7 @@ pub(super) fn run(
     let others = running.options.others.as_ref();
     let begin = match others.and_then(|it| it.ready(Duration::ZERO)) {
         Some(at) => Begin::at(at, &clock),
-        None => Begin::after(PER_THREAD, threads, &clock),
+        None => Begin::after(PER_THREAD, running.threads(), &clock),
     };
     let (tell, told) = channel();
     let course = Course {
@@ -92,18 +100,25 @@ pub(super) fn run(
             .map(|connect| Storm::of(opened as u64, connect.hold)),
         kept: running.targets.iter().map(|_| AtomicU64::new(0)).collect(),
         book: Mutex::new(Book::new(running, &settings, tell)),
+        look_up: LOOK_UP * (workers / AT_ONCE).clamp(1, 10) as u64,
     };
-    let mut shares: Vec<Vec<Client<'_>>> = (0..threads.min(opened)).map(|_| Vec::new()).collect();
+    let workers = workers.min(opened);
+    let mut shares: Vec<Vec<Client<'_>>> = (0..workers).map(|_| Vec::new()).collect();
     for (n, client) in clients.into_iter().enumerate() {
-        let place = n % threads.min(opened);
-        if let Some(share) = shares.get_mut(place) {
+        if let Some(share) = shares.get_mut(n % workers) {
             share.push(client);
         }
     }
-    let done = carry_out(&course, shares, &told, progress)?;
-    let (mut reports, mut shares): (Vec<_>, Vec<_>) = done.into_iter().unzip();
+    let threads = running.threads();
+    let work = |share| Worker::new(&course, share).run();
+    let done = in_tasks(shares, threads, work, || {
+        told.try_iter().for_each(&mut *progress);
+    })?;
+    told.try_iter().for_each(&mut *progress);
+    let (mut reports, shares): (Vec<_>, Vec<_>) = done.into_iter().map(report).unzip();
+    let mut shares: Vec<Vec<Client<'_>>> = shares.into_iter().flatten().collect();
     let diagnostics = ended(&course, witnesses, &mut shares);
-    close(&course, shares);
+    close(&course, shares)?;
     let ended = course.storm.as_ref().map(|storm| storm.held());
     let mut book = course.book.into_inner().map_err(|_| RunError::Thread)?;
     let rest = book.rest(clock.mono().nanos_since(begin.origin));
@@ -169,36 +184,30 @@ fn ended(
 }
 
 /// All leave, as many at a time as came at a time.
-fn close<'a>(course: &'a Course<'a>, shares: Vec<Vec<Client<'a>>>) {
-    std::thread::scope(|scope| {
-        for mut share in shares {
-            scope.spawn(move || share.iter_mut().for_each(|client| client.close(course)));
+fn close<'a>(course: &'a Course<'a>, shares: Vec<Vec<Client<'a>>>) -> Result<(), RunError> {
+    let leave = |mut share: Vec<Client<'a>>| async move {
+        for client in &mut share {
+            client.close(course).await;
         }
-    });
+    };
+    let threads = course.running.threads();
+    in_tasks(shares, threads, leave, || {}).map(drop)
 }
 
-/// Lets the threads do it, and listens meanwhile.
-fn carry_out<'a>(
-    course: &'a Course<'a>,
-    shares: Vec<Vec<Client<'a>>>,
-    told: &Receiver<Progress>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<Done<'a>>, RunError> {
-    std::thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for (n, share) in shares.into_iter().enumerate() {
-            let thread = std::thread::Builder::new().name(format!("load-{n}"));
-            threads.push(thread.spawn_scoped(scope, move || Worker::new(course, share).run())?);
-        }
-        while threads.iter().any(|thread| !thread.is_finished()) {
-            if let Ok(said) = told.recv_timeout(Duration::from_millis(20)) {
-                progress(said);
-            }
-        }
-        told.try_iter().for_each(progress);
-        let ended = threads
-            .into_iter()
-            .map(|it| it.join().map_err(|_| RunError::Thread));
-        ended.collect()
-    })
+/// What the workers of a thread did, and their clients.
+fn report<'a>(thread: several::Done<Done<'a>>) -> (Report<Socket>, Vec<Vec<Client<'a>>>) {
+    let ended = thread.each.iter().filter_map(|it| it.ended).max();
+    let ran = thread.each.iter().map(|it| it.ran).max();
+    let (mut losses, mut shares) = (Vec::new(), Vec::new());
+    for done in thread.each {
+        losses.extend(done.losses);
+        shares.push(done.clients);
+    }
+    let sessions = shares.iter().map(Vec::len).sum();
+    let (ran, idle) = (ran.unwrap_or_default(), thread.idle_ns);
+    let report = Report {
+        losses,
+        ..Report::of_calls(sessions, ended, ran, idle, &thread.spent)
+    };
+    (report, shares)
 }

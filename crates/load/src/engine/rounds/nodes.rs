@@ -21,14 +21,14 @@ mod specified {
 }
 
 /// One round. Gives how many nodes were there.
-pub fn round(
+pub async fn round(
     client: &mut Client<'_>,
     plan: &NewNodes,
     round: &mut Round<'_>,
 ) -> Result<u32, StatusCode> {
-    client.has_session()?;
+    client.has_session().await?;
     let mut there = Vec::new();
-    let made = with_nodes(client, plan, round, &mut there);
+    let made = with_nodes(client, plan, round, &mut there).await;
     // Whatever became of the references: nothing is left behind.
     for some in there.chunks(client.prepared.per_call()) {
         let nodes = some.iter().map(|node| DeleteNodesItem {
@@ -39,15 +39,17 @@ pub fn round(
             nodes_to_delete: Some(nodes.collect()),
             ..Default::default()
         };
-        round.request("delete nodes", || {
-            let statuses = client.call(request)?.results;
-            Ok(((), statuses.into_iter().flatten().collect()))
-        })?;
+        round
+            .request("delete nodes", async {
+                let statuses = client.call(request).await?.results;
+                Ok(((), statuses.into_iter().flatten().collect()))
+            })
+            .await?;
     }
     made.map(|()| u32::try_from(there.len()).unwrap_or(u32::MAX))
 }
 
-fn with_nodes(
+async fn with_nodes(
     client: &mut Client<'_>,
     plan: &NewNodes,
     round: &mut Round<'_>,
@@ -68,13 +70,14 @@ fn with_nodes(
             nodes_to_add: Some(nodes.collect()),
             ..Default::default()
         };
-        there.extend(round.request("add nodes", || {
-            let all = client.call(request)?.results.unwrap_or_default();
+        let made = round.request("add nodes", async {
+            let all = client.call(request).await?.results.unwrap_or_default();
             let results = all.iter().map(|it| it.status_code).collect();
             let good = all.into_iter().filter(|it| !it.status_code.is_bad());
             let ids: Vec<_> = good.map(|it| it.added_node_id).collect();
             Ok((ids, results))
-        })?);
+        });
+        there.extend(made.await?);
     }
     if !plan.references {
         return Ok(());
@@ -93,10 +96,12 @@ fn with_nodes(
             references_to_add: Some(references.collect()),
             ..Default::default()
         };
-        round.request("add references", || {
-            let statuses = client.call(request)?.results;
-            Ok(((), statuses.into_iter().flatten().collect()))
-        })?;
+        round
+            .request("add references", async {
+                let statuses = client.call(request).await?.results;
+                Ok(((), statuses.into_iter().flatten().collect()))
+            })
+            .await?;
     }
     for some in pairs.chunks(per_call) {
         let references = some.iter().map(|(from, to)| DeleteReferencesItem {
@@ -110,10 +115,12 @@ fn with_nodes(
             references_to_delete: Some(references.collect()),
             ..Default::default()
         };
-        round.request("delete references", || {
-            let statuses = client.call(request)?.results;
-            Ok(((), statuses.into_iter().flatten().collect()))
-        })?;
+        round
+            .request("delete references", async {
+                let statuses = client.call(request).await?.results;
+                Ok(((), statuses.into_iter().flatten().collect()))
+            })
+            .await?;
     }
     Ok(())
 }

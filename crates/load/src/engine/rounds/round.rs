@@ -29,12 +29,12 @@ impl<'a> Round<'a> {
 
     /// Does a step that is a request with several operations. Those that did not go well make the step fail;
     /// the round goes on with the others, and fails in the end.
-    pub fn request<T>(
+    pub async fn request<T>(
         &mut self,
         step: &'static str,
-        does: impl FnOnce() -> Result<(T, Results), StatusCode>,
+        does: impl Future<Output = Result<(T, Results), StatusCode>>,
     ) -> Result<T, StatusCode> {
-        let (done, results) = self.step(step, does)?;
+        let (done, results) = self.step(step, does).await?;
         self.bad = self.bad.or(results.bad);
         if let Some(note) = self.notes.last_mut() {
             note.values = results.good;
@@ -44,13 +44,13 @@ impl<'a> Round<'a> {
     }
 
     /// Does a step.
-    pub fn step<T>(
+    pub async fn step<T>(
         &mut self,
         step: &'static str,
-        does: impl FnOnce() -> Result<T, StatusCode>,
+        does: impl Future<Output = Result<T, StatusCode>>,
     ) -> Result<T, StatusCode> {
         let began = self.t();
-        let done = does();
+        let done = does.await;
         self.notes.push(Note {
             step,
             began,

@@ -18,13 +18,14 @@ use super::course::Course;
 use super::round::Round;
 use super::user::User;
 use crate::transport::Steps;
+use crate::transport::tasks::sleep_until;
 
 /// The phase is over in the middle of a sequence: it has neither failed nor been done.
 pub const CUT: StatusCode = StatusCode::BadRequestCancelledByClient;
 
 /// A sequence, from its first step to its last; tells how many operations went well in it. What fails ends
 /// it.
-pub fn round(
+pub async fn round(
     client: &mut Client<'_>,
     user: &mut User,
     plan: &Sequences,
@@ -32,11 +33,11 @@ pub fn round(
     course: &Course<'_>,
 ) -> Result<u32, StatusCode> {
     if plan.begins_open() && client.session.is_none() {
-        client.open().map_err(|error| error.status())?;
+        client.open().await.map_err(|error| error.status())?;
         user.subscription = None;
-        ready(client, user)?;
+        ready(client, user).await?;
     } else if client.session.is_some() && user.askers.is_empty() {
-        ready(client, user)?;
+        ready(client, user).await?;
     }
     let all: u32 = plan.all.iter().map(|it| it.weight).sum();
     let mut chosen = (user.chance.next_u64() % u64::from(all.max(1))) as u32;
@@ -65,7 +66,7 @@ pub fn round(
             };
             let asker = ask;
             ask += usize::from(step.asks());
-            match self::step(client, user, step, (named, asker), round, course) {
+            match self::step(client, user, step, (named, asker), round, course).await {
                 Ok(n) => values += n,
                 Err(status) => {
                     came = Err(status);
@@ -90,17 +91,17 @@ pub fn round(
 }
 
 /// What it asks is made for the session that it has.
-fn ready(client: &mut Client<'_>, user: &mut User) -> Result<(), StatusCode> {
+async fn ready(client: &mut Client<'_>, user: &mut User) -> Result<(), StatusCode> {
     let Some(session) = &mut client.session else {
         return Err(StatusCode::BadSessionIdInvalid);
     };
     let prepared = client.prepared;
-    let askers = prepared.askers(session, plan::Spread::All, 0, 1);
+    let askers = prepared.askers(session, plan::Spread::All, 0, 1).await;
     user.askers = askers.map_err(|_| StatusCode::BadNodeIdInvalid)?;
     Ok(())
 }
 
-fn step(
+async fn step(
     client: &mut Client<'_>,
     user: &mut User,
     step: &Step,
@@ -116,30 +117,36 @@ fn step(
                 false => 1.0,
             };
             let until = round.t().saturating_add(nanos(mean.mul_f64(factor)));
-            pause(client, user, until, course)
+            pause(client, user, until, course).await
         }
         Does::Connect => {
             if let Some(session) = client.session.take() {
                 // It was left open by the sequence before.
-                session.leave();
+                session.leave_in_turn().await;
             }
             user.subscription = None;
-            round.step(name, || client.open().map_err(|error| error.status()))?;
-            ready(client, user)?;
+            let open = async { client.open().await.map_err(|error| error.status()) };
+            round.step(name, open).await?;
+            ready(client, user).await?;
             Ok(0)
         }
         Does::Disconnect => {
             user.subscription = None;
             if let Some(session) = client.session.take() {
-                let end = || session.close(&mut Steps::new());
-                round.step(name, || end().map_err(|error| error.status()))?;
+                let end = async {
+                    let ended = session.close_in_turn(&mut Steps::new()).await;
+                    ended.map_err(|error| error.status())
+                };
+                round.step(name, end).await?;
             }
             Ok(0)
         }
-        Does::Ask(_) => asks(client, user, (name, asker), round),
+        Does::Ask(_) => asks(client, user, (name, asker), round).await,
         Does::Subscribe { nodes, interval } => {
             let nodes = found(client, nodes)?;
-            let id = round.step(name, || subscribe(client, &nodes, *interval))?;
+            let id = round
+                .step(name, subscribe(client, &nodes, *interval))
+                .await?;
             user.subscription = Some((id, *interval));
             user.unacknowledged.clear();
             Ok(nodes.len() as u32)
@@ -148,19 +155,18 @@ fn step(
             let Some((id, _)) = user.subscription.take() else {
                 return Ok(0);
             };
-            round.step(name, || {
-                client.call(DeleteSubscriptionsRequest {
-                    request_header: RequestHeader::default(),
-                    subscription_ids: Some(vec![id]),
-                })
-            })?;
+            let request = DeleteSubscriptionsRequest {
+                request_header: RequestHeader::default(),
+                subscription_ids: Some(vec![id]),
+            };
+            round.step(name, client.call(request)).await?;
             Ok(0)
         }
     }
 }
 
 /// A request and its answer, with as many values as it carried.
-fn asks(
+async fn asks(
     client: &mut Client<'_>,
     user: &mut User,
     (name, asker): (&'static str, usize),
@@ -170,9 +176,10 @@ fn asks(
         return Err(StatusCode::BadSessionIdInvalid);
     };
     let began = round.t();
-    let answered = session.exchange(|out, handle, utc| {
+    let answered = session.exchange_in_turn(|out, handle, utc| {
         asker.append(out, handle, utc);
     });
+    let answered = answered.await;
     let (status, values, lost) = match answered {
         Ok(body) => {
             let answer = asker.service().judge(&body, asker.batch());
@@ -196,11 +203,8 @@ fn asks(
     }
 }
 
-/// A wait is looked up from this often.
-const LOOK_UP: u64 = 20_000_000;
-
 /// Waits, and takes what its subscription brings; tells how many values that were.
-fn pause(
+async fn pause(
     client: &mut Client<'_>,
     user: &mut User,
     until: u64,
@@ -218,22 +222,22 @@ fn pause(
         match user.subscription {
             // An answer comes with each interval, be it a keep-alive message.
             Some((_, interval)) if t.saturating_add(nanos(interval)) <= until => {
-                values += publish(client, user)?;
+                values += publish(client, user).await?;
             }
             _ => {
-                let nap = (until - t).min(LOOK_UP);
-                std::thread::sleep(Duration::from_nanos(nap));
+                sleep_until(course.at(until.min(t + course.look_up))).await;
             }
         }
     }
 }
 
-fn publish(client: &mut Client<'_>, user: &mut User) -> Result<u32, StatusCode> {
+async fn publish(client: &mut Client<'_>, user: &mut User) -> Result<u32, StatusCode> {
     let acknowledged = std::mem::take(&mut user.unacknowledged);
-    let response = client.call(PublishRequest {
+    let request = PublishRequest {
         request_header: RequestHeader::default(),
         subscription_acknowledgements: Some(acknowledged),
-    })?;
+    };
+    let response = client.call(request).await?;
     let message = response.notification_message;
     let data = message.notification_data.unwrap_or_default();
     if !data.is_empty() {
@@ -249,13 +253,13 @@ fn publish(client: &mut Client<'_>, user: &mut User) -> Result<u32, StatusCode> 
     Ok(data.iter().map(items).sum::<usize>() as u32)
 }
 
-fn subscribe(
+async fn subscribe(
     client: &mut Client<'_>,
     nodes: &[NodeId],
     interval: Duration,
 ) -> Result<u32, StatusCode> {
     let milliseconds = interval.as_secs_f64() * 1e3;
-    let created = client.call(CreateSubscriptionRequest {
+    let request = CreateSubscriptionRequest {
         request_header: RequestHeader::default(),
         requested_publishing_interval: milliseconds,
         requested_lifetime_count: 10_000,
@@ -264,7 +268,8 @@ fn subscribe(
         max_notifications_per_publish: 0,
         publishing_enabled: true,
         priority: 0,
-    })?;
+    };
+    let created = client.call(request).await?;
     let items = nodes
         .iter()
         .zip(1..)
@@ -279,12 +284,13 @@ fn subscribe(
                 discard_oldest: true,
             },
         });
-    let made = client.call(CreateMonitoredItemsRequest {
+    let request = CreateMonitoredItemsRequest {
         request_header: RequestHeader::default(),
         subscription_id: created.subscription_id,
         timestamps_to_return: TimestampsToReturn::Both,
         items_to_create: Some(items.collect()),
-    })?;
+    };
+    let made = client.call(request).await?;
     let results = made.results.unwrap_or_default();
     match results.iter().find(|it| it.status_code.is_bad()) {
         Some(bad) => Err(bad.status_code),

@@ -1,25 +1,28 @@
-//! A thread and its clients, which take turns.
+//! Clients of which one is at it at a time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::Duration;
 
 use plan::Seat;
 
-use super::super::reports::{Loss, Report};
-use super::super::spent::Spent;
+use super::super::reports::Loss;
 use super::act::Did;
 use super::client::Client;
 use super::course::Course;
-use crate::transport::Socket;
+use crate::transport::tasks::sleep_until;
 
-/// What a thread did, and its clients, whose sessions are open still.
-pub type Done<'a> = (Report<Socket>, Vec<Client<'a>>);
+/// What a worker did.
+pub struct Done<'a> {
+    /// Its clients, whose sessions are open still.
+    pub clients: Vec<Client<'a>>,
+    /// When the phase ended, if that was not because there was nothing more to do.
+    pub ended: Option<u64>,
+    /// Until when it was at work.
+    pub ran: u64,
+    pub losses: Vec<Loss>,
+}
 
-/// A wait is looked up from this often, to see whether it is over for another reason.
-const LOOK_UP: u64 = 20_000_000;
-
-/// A thread and its clients.
+/// A task, and clients that have their turns in it.
 pub struct Worker<'a> {
     course: &'a Course<'a>,
     clients: Vec<Client<'a>>,
@@ -30,7 +33,6 @@ pub struct Worker<'a> {
     kept: BinaryHeap<Reverse<(u64, usize)>>,
     /// Since when it could have begun something.
     free: u64,
-    slept: u64,
     losses: Vec<Loss>,
 }
 
@@ -43,16 +45,14 @@ impl<'a> Worker<'a> {
             due: BinaryHeap::new(),
             kept: BinaryHeap::new(),
             free: 0,
-            slept: 0,
             losses: Vec::new(),
         }
     }
 
-    pub fn run(mut self) -> Done<'a> {
+    pub async fn run(mut self) -> Done<'a> {
         let course = self.course;
         let end = course.settings.end_ns();
-        let spent = Spent::so_far();
-        std::thread::sleep(course.origin.since(course.clock.mono()));
+        sleep_until(course.origin).await;
         for n in 0..self.clients.len() {
             self.queue(n);
         }
@@ -78,27 +78,28 @@ impl<'a> Worker<'a> {
                 && at <= t
             {
                 self.kept.pop();
-                self.keep(n, at);
+                Box::pin(self.keep(n, at)).await;
                 continue;
             }
             let kept = self.kept.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
-            let look_up = (t + LOOK_UP).min(kept);
+            let look_up = (t + course.look_up).min(kept);
             match self.due.peek() {
                 Some(&Reverse((at, n))) if at <= t => {
                     self.due.pop();
                     if self.clients.get(n).and_then(Client::next) == Some(at) {
-                        self.act(n, at);
+                        // It takes memory only while a client is at it.
+                        Box::pin(self.act(n, at)).await;
                         self.queue(n);
                     }
                 }
                 // What is left is kept alive for nothing more.
                 _ if course.storm.is_none() && self.active == 0 => break,
-                Some(&Reverse((at, _))) => self.nap(at.min(look_up)),
-                None if course.storm.is_some() => self.nap(look_up),
+                Some(&Reverse((at, _))) => self.nap(at.min(look_up)).await,
+                None if course.storm.is_some() => self.nap(look_up).await,
                 None => break,
             }
         }
-        self.report(end, spent)
+        self.done(end)
     }
 
     fn queue(&mut self, n: usize) {
@@ -111,31 +112,29 @@ impl<'a> Worker<'a> {
     }
 
     /// Lets the server hear from a client, unless it has heard from it meanwhile.
-    fn keep(&mut self, n: usize, at: u64) {
+    async fn keep(&mut self, n: usize, at: u64) {
         let Some(client) = self.clients.get_mut(n) else {
             return;
         };
         if client.keep_at() != Some(at) {
             return;
         }
-        let did = client.keep(self.course);
+        let did = client.keep(self.course).await;
         self.kept
             .extend(client.keep_at().map(|at| Reverse((at, n))));
         self.over(n, did);
     }
 
-    fn nap(&mut self, until: u64) {
-        let before = self.course.t();
-        std::thread::sleep(Duration::from_nanos(until.saturating_sub(before)));
-        self.slept += self.course.t() - before;
+    async fn nap(&self, until: u64) {
+        sleep_until(self.course.at(until)).await;
     }
 
-    fn act(&mut self, n: usize, at: u64) {
+    async fn act(&mut self, n: usize, at: u64) {
         let Some(client) = self.clients.get_mut(n) else {
             return;
         };
         let was_active = client.is_active();
-        let did = client.act(self.course, at, self.free);
+        let did = client.act(self.course, at, self.free).await;
         if was_active && !client.is_active() {
             self.active -= 1;
         }
@@ -157,7 +156,7 @@ impl<'a> Worker<'a> {
     }
 
     /// What it did, and its clients: they leave when the server was asked what it counted for them.
-    fn report(mut self, end: u64, spent: Spent) -> Done<'a> {
+    fn done(mut self, end: u64) -> Done<'a> {
         let course = self.course;
         let t = course.t();
         let ended = (course.is_stopped() || t >= end).then_some(t.min(end));
@@ -168,12 +167,12 @@ impl<'a> Worker<'a> {
             let clients = self.clients.iter_mut();
             clients.for_each(|client| client.unsent(course, ended));
         }
-        let spent = Spent::so_far().since(&spent);
-        let report = Report {
+        Done {
+            clients: self.clients,
+            ended,
+            ran: t,
             losses: self.losses,
-            ..Report::of_calls(self.clients.len(), ended, t, self.slept, &spent)
-        };
-        (report, self.clients)
+        }
     }
 }
 

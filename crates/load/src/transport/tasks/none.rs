@@ -1,0 +1,39 @@
+//! Where sockets of the system cannot be put in a poll as they are: each task has a thread, and calls block it.
+
+use std::io;
+
+use wire::time::Instant;
+
+/// What tasks of a thread would wait by: there is none.
+#[derive(Debug)]
+pub enum Reactor {}
+
+/// A task of a reactor that is woken for a socket.
+pub type Watcher = (u64, usize);
+
+impl Reactor {
+    /// Waits.
+    pub async fn wait(&self, _: Instant) {
+        match *self {}
+    }
+
+    /// The task whose turn it is.
+    pub fn watcher(&self) -> Watcher {
+        match *self {}
+    }
+
+    /// From now on this task is woken when the socket may be read from or written to.
+    pub fn watch<S>(&self, _: &S) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// Nobody else waits for a turn.
+    pub fn is_alone(&self) -> bool {
+        match *self {}
+    }
+
+    /// Has a helper do it.
+    pub fn submit(&self, _: impl FnOnce() + Send + 'static) {
+        match *self {}
+    }
+}
