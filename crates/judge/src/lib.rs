@@ -42,7 +42,7 @@ mod threshold;
 mod verdict;
 
 pub use average::Average;
-pub use bottleneck::bottleneck;
+pub use bottleneck::{bottleneck, network_held};
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use line::Line;

@@ -4,8 +4,8 @@
 
 use judge::bottleneck;
 use record::run::{
-    Bottleneck, Figure, Finding, Kind, Limiter, LinkUsage, Phase, Sign, SocketUsage, Status,
-    Subscriptions, Target, ThreadUsage, Usage, UsageSeries, WarmUp,
+    Bottleneck, Figure, Finding, Kind, Limiter, LinkTest, LinkUsage, Phase, Sign, SocketUsage,
+    Status, Subscriptions, Target, ThreadUsage, Throughput, Usage, UsageSeries, WarmUp,
 };
 use record::{Histogram, Lateness, Ledger, Times};
 
@@ -102,6 +102,13 @@ fn server(phase: &mut Phase) -> &mut UsageSeries {
 fn here() -> [Target; 1] {
     [Target {
         url: "opc.tcp://127.0.0.1:4840".to_owned(),
+        ..Target::default()
+    }]
+}
+
+fn over_there() -> [Target; 1] {
+    [Target {
+        url: "opc.tcp://plc1:4840".to_owned(),
         ..Target::default()
     }]
 }
@@ -288,6 +295,50 @@ fn a_link_whose_delay_makes_the_service_time_is_the_limit() {
         finding(Limiter::Link, &at("delay=100us")),
         Finding::DoesNotLimit
     );
+}
+
+/// What went through before, down; up it was 100 Mbit/s.
+fn tested(down: f64, held: f64, tcp_ns: u64) -> LinkTest {
+    let way = |bits_per_s, held| Throughput {
+        bits_per_s: Figure::Known(bits_per_s),
+        held,
+    };
+    LinkTest {
+        trips: Vec::new(),
+        tcp_round_trip_ns: Figure::Known(tcp_ns),
+        up: way(100e6, Figure::missing("not seen")),
+        down: way(down, Figure::Known(held)),
+        took_ns: SECOND,
+    }
+}
+
+#[test]
+fn a_link_that_carried_no_more_in_a_test_is_the_limit_and_one_that_carried_more_is_not() {
+    // 8 Mbit of answers in a second, each after 5 ms.
+    let with = |mut phase: Phase, test: LinkTest, targets: &[Target]| {
+        phase.link_test = Some(test);
+        bottleneck(&phase, None, targets)
+    };
+    let at = |test: LinkTest| with(idle(1000), test, &here());
+    let full = at(tested(8.4e6, 0.9, 100));
+    assert_eq!(full.limited_by, Some(Limiter::Link));
+    let sign = &full.candidate(Limiter::Link).unwrap().signs_for[0];
+    assert!(
+        matches!(sign, Sign::LinkTested { share, proven: true, .. } if (*share - 0.95).abs() < 0.02),
+        "{sign:?}"
+    );
+    // The server may have had no more to send in the test.
+    assert_ne!(at(tested(8.4e6, 0.1, 100)).limited_by, Some(Limiter::Link));
+    // Of a server elsewhere nothing but the test is known.
+    let far = |test: LinkTest| with(reads(1000), test, &over_there());
+    let found = far(tested(100e6, 0.1, 100_000));
+    assert_eq!(finding(Limiter::Link, &found), Finding::DoesNotLimit);
+    let found = far(tested(8.4e6, 0.1, 100_000));
+    assert_eq!(finding(Limiter::Link, &found), Finding::CannotTell);
+    let found = far(tested(100e6, 0.1, 4_800_000));
+    assert_eq!(found.limited_by, Some(Limiter::Link));
+    let without = bottleneck(&reads(1000), None, &over_there());
+    assert_eq!(finding(Limiter::Link, &without), Finding::CannotTell);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
 //! - `packet_link` is a slow or bad link between two network namespaces, on Linux;
+//! - [`path_test`] finds what the way to a server carries before a load;
 //! - [`probe`] looks at a server before anything is measured;
 //! - [`pubsub`] publishes and listens over UDP and to brokers;
 //! - [`relay`] is a slow or bad link between two sockets;
@@ -22,6 +23,7 @@ pub mod discover;
 pub mod engine;
 #[cfg(target_os = "linux")]
 pub mod packet_link;
+pub mod path_test;
 pub mod probe;
 pub mod pubsub;
 pub mod register;

@@ -1,10 +1,10 @@
 //! What disturbs measuring on a machine, and the command that mends it. Nothing is changed here.
 
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::figure::{Figure, NotAvailable};
 use crate::frequency::{core_clocks, turbo, zones};
-use crate::host::Times;
+use crate::host::{Host, Times};
 use crate::tree::Tree;
 
 /// One thing that may disturb measuring.
@@ -42,6 +42,33 @@ pub struct Idle {
     pub stepped_ns: i64,
     /// How long it was.
     pub length: Duration,
+}
+
+impl Idle {
+    /// What is seen of this machine in so long.
+    pub fn seen(look: Duration) -> Self {
+        let (before, at, day) = (Host::cpu(), Instant::now(), SystemTime::now());
+        std::thread::sleep(look);
+        let (length, moved) = (at.elapsed(), SystemTime::now());
+        let after = Host::cpu();
+        // Negative when the clock of the day was set back behind where it was.
+        let day_ns = match moved.duration_since(day) {
+            Ok(ahead) => signed(ahead),
+            Err(behind) => -signed(behind.duration()),
+        };
+        Self {
+            spent: match (after, before) {
+                (Ok(after), Ok(before)) => Ok(after.since(&before)),
+                (Err(why), _) | (_, Err(why)) => Err(why),
+            },
+            stepped_ns: day_ns.saturating_sub(signed(length)),
+            length,
+        }
+    }
+}
+
+fn signed(length: Duration) -> i64 {
+    i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// Of cores: what others may use before they are in the way.

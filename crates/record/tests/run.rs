@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    About, Bottleneck, Candidate, CounterUsage, Destination, Energy, EventCount, Expectation,
-    Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter, LinkUsage, Listener, Mark, Mean,
-    Means, Observing, Outside, Part, Phase, Product, PubSub, Published, ReadError, Sign,
-    SocketUsage, Source, Target, ThreadCounters, ThreadUsage, TokenUse, Unread, Usage, UsageSeries,
-    Verdict, WarmUp, WriteError,
+    About, Bottleneck, Candidate, CounterUsage, CpuCourse, Destination, Energy, EventCount,
+    Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter, LinkTest, LinkUsage,
+    Listener, Mark, Mean, Means, Observing, Outside, Part, Phase, Product, PubSub, Published,
+    ReadError, Sign, SocketUsage, Source, Target, ThreadCounters, ThreadCourse, ThreadUsage,
+    Throughput, TokenUse, Trip, Unread, Usage, UsageSeries, Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -185,6 +185,16 @@ fn full() -> Run {
         }),
         waited_cores: vec![None, Some(0.125)],
         switches_per_s: vec![None, Some(250.0)],
+        cpu_course: Some(CpuCourse {
+            at_ns: vec![50, 100],
+            cpu_cores: vec![Some(0.5), None],
+            user_cores: vec![None, Some(0.25)],
+            system_cores: vec![None, Some(0.125)],
+            threads: vec![ThreadCourse {
+                name: "plant-0".to_owned(),
+                cpu_cores: vec![Some(0.25), None],
+            }],
+        }),
         threads: vec![ThreadUsage {
             name: "plant-0".to_owned(),
             count: 2,
@@ -241,6 +251,25 @@ fn full() -> Run {
         missed: 1,
         cpu_ns: Figure::Known(7),
         cpu_cores: Figure::Known(0.0625),
+    });
+    phase.link_test = Some(LinkTest {
+        trips: vec![Trip {
+            request_bytes: 116,
+            response_bytes: 66,
+            count: 100,
+            min_ns: 20_000,
+            median_ns: 25_000,
+        }],
+        tcp_round_trip_ns: Figure::Known(12_000),
+        up: Throughput {
+            bits_per_s: Figure::Known(3.5e6),
+            held: Figure::Known(0.75),
+        },
+        down: Throughput {
+            bits_per_s: Figure::missing("it broke off"),
+            held: Figure::missing("it broke off"),
+        },
+        took_ns: 3_000_000_000,
     });
     phase.energy.push(Energy {
         by: "package-0".to_owned(),
@@ -316,6 +345,11 @@ fn bottleneck() -> Bottleneck {
         Sign::LinkFull {
             link: "eth0".to_owned(),
             share: 0.96,
+        },
+        Sign::LinkTested {
+            bits_per_s: 94e6,
+            share: 0.5,
+            proven: false,
         },
         Sign::LinkDelay {
             delay_ns: 40 * MS,

@@ -140,6 +140,7 @@ fn brief(sign: &Sign) -> String {
         | Sign::BufferFull { share: it }
         | Sign::OfDelay { share: it } => share(*it),
         Sign::LinkFull { share: it, .. } => format!("{} full", share(*it)),
+        Sign::LinkTested { share: it, .. } => format!("{} of what it carried before", share(*it)),
         Sign::Loopback => "loopback".to_owned(),
         sign => said(sign),
     }
@@ -186,6 +187,21 @@ fn said(sign: &Sign) -> String {
         }
         Sign::LinkFull { link, share: it } => {
             format!("{} carried {} of what it can", clean(link), share(*it))
+        }
+        Sign::LinkTested {
+            bits_per_s,
+            share: it,
+            proven,
+        } => {
+            let more = match proven {
+                true => "",
+                false => " or more",
+            };
+            format!(
+                "it carried {} of the {}{more} that went through in a test before",
+                share(*it),
+                crate::link_test::bits(*bits_per_s)
+            )
         }
         Sign::LinkDelay {
             delay_ns,

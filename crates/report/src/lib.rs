@@ -25,6 +25,7 @@ mod effective;
 mod hosts;
 mod html;
 mod junit;
+mod link_test;
 pub mod live;
 mod markdown;
 mod metric;
@@ -57,6 +58,7 @@ pub use html::{
     attack_html, compared_html, html, pictures_html, security_html, shapes, trends_html,
 };
 pub use junit::{Unmeasured, junit};
+pub use link_test::link_test;
 pub use markdown::{escaped, markdown};
 pub use page::WIDTH;
 pub use points::Named;

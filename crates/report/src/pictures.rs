@@ -22,6 +22,8 @@ pub struct Part {
     pub charts: Vec<Chart>,
     /// Bars.
     pub bars: Vec<Bars>,
+    /// Bars from zero, of what has a unit.
+    pub lengths: Vec<Lengths>,
 }
 
 /// A chart of curves.
@@ -77,4 +79,30 @@ pub struct Bars {
     pub told: String,
     /// The name of each, from where to where, as shares.
     pub each: Vec<(String, f64, f64)>,
+}
+
+/// Bars from zero below each other to a common scale.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lengths {
+    /// What they show.
+    pub title: String,
+    /// What they say, in a sentence.
+    pub told: String,
+    /// What they are of.
+    pub unit: plan::Unit,
+    /// The bars; those of a group in a row.
+    pub each: Vec<Length>,
+}
+
+/// A bar from zero.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Length {
+    /// Bars of a group stand together; empty without.
+    pub group: String,
+    /// Whose it is. A name has the same colour in each group.
+    pub name: String,
+    /// Its end, and half of the width of its interval; none where it is not known.
+    pub value: Option<(f64, f64)>,
+    /// What stands there instead, where it is not known.
+    pub missing: String,
 }

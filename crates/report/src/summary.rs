@@ -245,6 +245,9 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
         diagnostics::row(page, told);
     }
     resources::rows(page, phase);
+    if let Some(test) = &phase.link_test {
+        crate::link_test::rows(page, test);
+    }
     if let Some(footprint) = &phase.footprint {
         left_behind(page, footprint);
     }

@@ -1,15 +1,20 @@
-//! `uaperf bench check`: what disturbs measuring on this machine.
+//! `uaperf bench`: what disturbs measuring on this machine, and what the way to a server carries.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 use clap::Subcommand;
-use observe::{Finding, Host, Idle, NotAvailable, Standing, Tree, bench};
+use judge::Exit;
+use load::engine::Control;
+use observe::{Finding, Idle, Process, Standing, Tree, bench};
+use record::run::LinkTest;
 use serde::Serialize;
+use wire::url::Url;
 
+use crate::failure::Failure;
 use crate::global::Global;
-use crate::screen;
+use crate::{access, quick, screen};
 
 /// Prepare a machine for measuring
 #[derive(Debug, clap::Args)]
@@ -22,6 +27,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Action {
     Check(Check),
+    Link(Box<Link>),
 }
 
 /// Say what disturbs measuring here, with the command that mends it; nothing is changed
@@ -40,10 +46,64 @@ Examples:
   uaperf bench check
   uaperf bench check --json";
 
+/// Test the way to a server: round trips by size, and what goes through each way
+#[derive(Debug, clap::Args)]
+#[command(after_help = LINKS)]
+struct Link {
+    /// Where the server is, such as opc.tcp://plc1:4840
+    #[arg(value_parser = plan::typed)]
+    url: Url,
+    /// The server's process, where it does not listen itself on this machine's loopback
+    #[arg(long, value_name = "PID")]
+    server_pid: Option<u32>,
+    /// JSON for machines instead of a screen for people
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    access: access::Args,
+}
+
+const LINKS: &str = "\
+It takes some three seconds. The server is read from, with requests that carry up to 64 KiB of filling and answers of some \
+hundred values; nothing is written. The same before a load is --link-test: its result says then whether the network \
+limits it.
+
+Examples:
+  uaperf bench link opc.tcp://plc1:4840
+  uaperf bench link opc.tcp://plc1:4840 --security best --json";
+
+impl Link {
+    fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
+        let control = Control::default();
+        quick::interrupted(&control)?;
+        let listens = self.server_pid.or_else(|| access::listener(&self.url));
+        let server = match listens
+            .filter(|it| *it != std::process::id())
+            .map(Process::of)
+        {
+            Some(Err(why)) if self.server_pid.is_some() => {
+                return Err(Failure::usage(format!("--server-pid: {}", why.reason())).into());
+            }
+            found => found.and_then(Result::ok),
+        };
+        let access = self.access.resolve(self.url, global)?;
+        let test = quick::link_test::measure(&access, server.as_ref(), &control)?;
+        let draw = |out: &mut String, it: &LinkTest| out.write_str(&report::link_test(it));
+        screen::print(&test, self.json, draw)?;
+        Ok(match control.is_stopped() {
+            true => ExitCode::from(Exit::Interrupted.code()),
+            false => ExitCode::SUCCESS,
+        })
+    }
+}
+
 /// Carries out `uaperf bench`.
-pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
-    let Action::Check(check) = args.action;
-    let findings = bench(&Tree::here(), &idle(LOOK));
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    let check = match args.action {
+        Action::Check(check) => check,
+        Action::Link(link) => return link.run(global),
+    };
+    let findings = bench(&Tree::here(), &Idle::seen(LOOK));
     let told = Told {
         disturbs: findings
             .iter()
@@ -61,31 +121,6 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
 
 /// Ticks of CPU time are 10 ms: a second has enough of them.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// What is seen of this machine in so long.
-pub fn idle(look: Duration) -> Idle {
-    let (before, at, day) = (Host::cpu(), Instant::now(), SystemTime::now());
-    std::thread::sleep(look);
-    let (length, moved) = (at.elapsed(), SystemTime::now());
-    let after = Host::cpu();
-    // Negative when the clock of the day was set back behind where it was.
-    let day_ns = match moved.duration_since(day) {
-        Ok(ahead) => signed(ahead),
-        Err(behind) => -signed(behind.duration()),
-    };
-    Idle {
-        spent: match (after, before) {
-            (Ok(after), Ok(before)) => Ok(after.since(&before)),
-            (Err(why), _) | (_, Err(why)) => Err(NotAvailable::because(why.reason().to_owned())),
-        },
-        stepped_ns: day_ns.saturating_sub(signed(length)),
-        length,
-    }
-}
-
-fn signed(length: Duration) -> i64 {
-    i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)
-}
 
 #[derive(Serialize)]
 struct Told {

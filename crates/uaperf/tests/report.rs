@@ -322,6 +322,7 @@ fn the_page_of_a_sweep_has_bands_and_the_published_points_of_the_same_experiment
             "Server CPU a request over batch",
             "Server CPU over batch",
             "Response by percentile, over each other",
+            "Density of response times, over each other",
         ]
     );
     // Four points of three curves, and thirteen published ones: 6 means and 7 of p90.

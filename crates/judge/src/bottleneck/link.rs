@@ -1,10 +1,10 @@
 //! The network between generator and server, and the buffers at its end.
 
 use link::{Direction, HEADERS, SEGMENT, Spec};
-use record::run::{Candidate, Limiter, Messages, Sign, SocketUsage, Target};
+use record::run::{Candidate, Limiter, LinkTest, Messages, Sign, SocketUsage, Target, Throughput};
 
 use super::facts::{Facts, in_window, of_all, usage};
-use super::{FULL, by_share, cannot_tell, does_not_limit, limits, unknown};
+use super::{FREE, FULL, by_share, cannot_tell, does_not_limit, limits, unknown};
 
 /// A connection that is held up for more than half of the time is so most of the time...
 const MOST: f64 = 0.5;
@@ -40,9 +40,33 @@ pub(super) fn link(facts: &Facts<'_>) -> Candidate {
         // It says nothing of what is behind it.
         room.push(sign);
     }
+    let tested = facts
+        .phase
+        .link_test
+        .as_ref()
+        .and_then(|it| tested(facts, it));
+    if let Some(
+        sign @ Sign::LinkTested {
+            share: FULL..,
+            proven: true,
+            ..
+        },
+    ) = &tested
+    {
+        return limits(OF, vec![sign.clone()]);
+    }
     let local = !facts.targets.is_empty() && facts.targets.iter().all(is_loopback);
+    let delay = match local {
+        false => facts
+            .phase
+            .link_test
+            .as_ref()
+            .and_then(|it| delayed(facts, it)),
+        true => None,
+    };
     let sockets = match facts.sockets() {
         Ok(sockets) => sockets,
+        Err(_) if tested.is_some() => return by_test(tested, delay, room),
         Err(why) => return cannot_tell(OF, vec![Sign::NotAvailable { why }], room),
     };
     // Half of the connections of a relay lead on.
@@ -64,9 +88,63 @@ pub(super) fn link(facts: &Facts<'_>) -> Candidate {
     }
 }
 
+/// What was answered, of what went through in the test, the fuller way.
+fn tested(facts: &Facts<'_>, test: &LinkTest) -> Option<Sign> {
+    let total = &facts.phase.total;
+    let way = |test: &Throughput, messages: &Messages| {
+        let capacity = *test.bits_per_s.known().filter(|it| **it > 0.0)?;
+        let proven = test.held.known().is_some_and(|it| *it >= MOST);
+        let share = (answered(facts)? * messages.mean_bytes? * 8.0 / capacity).min(1.0);
+        Some((share, capacity, proven))
+    };
+    let ways = [
+        way(&test.up, &total.requests),
+        way(&test.down, &total.responses),
+    ];
+    let fuller = ways
+        .into_iter()
+        .flatten()
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let (share, bits_per_s, proven) = fuller?;
+    Some(Sign::LinkTested {
+        bits_per_s,
+        share,
+        proven,
+    })
+}
+
+/// The network's round trip, of the service time.
+fn delayed(facts: &Facts<'_>, test: &LinkTest) -> Option<(f64, Sign)> {
+    let delay_ns = *test.tcp_round_trip_ns.known()?;
+    let mean = facts.phase.total.histogram("service").mean()?;
+    let share = (delay_ns as f64 / mean.max(1.0)).min(1.0);
+    Some((share, Sign::LinkDelay { delay_ns, share }))
+}
+
+/// A server whose connections are not seen: by the test alone.
+fn by_test(tested: Option<Sign>, delay: Option<(f64, Sign)>, room: Vec<Sign>) -> Candidate {
+    const OF: Limiter = Limiter::Link;
+    let share = match &tested {
+        Some(Sign::LinkTested { share, .. }) => *share,
+        _ => 1.0,
+    };
+    match delay {
+        // What is in flight at most, and how long each is on its way, make the rate.
+        Some((FULL.., delay)) => limits(OF, vec![delay]),
+        Some((late, delay)) if late >= FREE => {
+            cannot_tell(OF, vec![delay], tested.into_iter().collect())
+        }
+        delay if share < FREE => {
+            let signs = tested.into_iter().chain(delay.map(|it| it.1));
+            does_not_limit(OF, signs.chain(room).collect())
+        }
+        _ => cannot_tell(OF, tested.into_iter().collect(), room),
+    }
+}
+
 /// For which share of the time data waited for the network: something was on its way all the time, and something else
 /// had to wait for that. One alone proves nothing: an answer to somebody far away is on its way for long as well.
-fn held(sockets: SocketUsage) -> f64 {
+pub fn held(sockets: SocketUsage) -> f64 {
     let network = sockets
         .busy_ns
         .saturating_sub(sockets.receiver_limited_ns)
@@ -110,17 +188,22 @@ fn by_spec(facts: &Facts<'_>, spec: &Spec) -> Candidate {
 /// what was answered has gone both ways.
 fn share(facts: &Facts<'_>, way: &Direction, messages: &Messages) -> Option<f64> {
     let rate = way.rate?.get() as f64;
+    let mean = messages.mean_bytes?;
+    let segments = (mean / SEGMENT as f64).ceil().max(1.0);
+    let headers = segments * (HEADERS + way.overhead.0) as f64;
+    let bits_per_s = answered(facts)? * (mean + headers) * 8.0;
+    Some((bits_per_s / rate).min(1.0))
+}
+
+/// How many were answered in a second.
+fn answered(facts: &Facts<'_>) -> Option<f64> {
     let series = &facts.phase.series;
     let (ns, completed) = in_window(facts.phase, &series.completed);
     let (_, failed) = in_window(facts.phase, &series.errors);
     let sum = |of: &[u64]| of.iter().sum::<u64>();
     // What was given up is among those that failed.
     let answered = sum(completed).saturating_sub(sum(failed));
-    let mean = messages.mean_bytes?;
-    let segments = (mean / SEGMENT as f64).ceil().max(1.0);
-    let headers = segments * (HEADERS + way.overhead.0) as f64;
-    let bits = answered as f64 * (mean + headers) * 8.0;
-    (ns > 0).then(|| (bits * 1e9 / ns as f64 / rate).min(1.0))
+    (ns > 0).then(|| answered as f64 * 1e9 / ns as f64)
 }
 
 /// The server's buffers for sending: data waited for room in them, and the network had nothing to do.

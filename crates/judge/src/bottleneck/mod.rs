@@ -14,6 +14,7 @@ mod server;
 use record::run::{Bottleneck, Candidate, Finding, Limiter, Phase, Sign, Target};
 
 use facts::Facts;
+pub use link::held as network_held;
 
 /// From this share of its time or capacity on something is at its limit; as for the verdict.
 const FULL: f64 = 0.9;

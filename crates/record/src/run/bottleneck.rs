@@ -99,6 +99,15 @@ pub enum Sign {
         /// Of what it can carry.
         share: f64,
     },
+    /// What went over the fuller way of a link, of what it carried in a test before.
+    LinkTested {
+        /// Bits in a second that it carried in the test.
+        bits_per_s: f64,
+        /// Of that.
+        share: f64,
+        /// Whether the network was what held up the test: if not, the link may carry more.
+        proven: bool,
+    },
     /// How long a link takes.
     LinkDelay {
         /// There and back.

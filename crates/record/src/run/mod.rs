@@ -3,6 +3,7 @@
 
 mod bottleneck;
 mod counters;
+mod cpu;
 mod diagnostics;
 mod figure;
 mod file;
@@ -10,6 +11,7 @@ mod footprint;
 mod host;
 mod machine;
 mod observed;
+mod path;
 mod phase;
 mod place;
 mod pubsub;
@@ -26,6 +28,7 @@ use serde_json::Value;
 
 pub use bottleneck::{Bottleneck, Candidate, Finding, Limiter, Sign};
 pub use counters::{CounterUsage, EventCount, ThreadCounters};
+pub use cpu::{CpuCourse, ThreadCourse};
 pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
 pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
@@ -35,6 +38,7 @@ pub use machine::{Build, Fingerprint};
 pub use observed::{
     Energy, GapOf, LinkUsage, Mean, Means, Observing, SocketUsage, Source, ThreadUsage,
 };
+pub use path::{LinkTest, Throughput, Trip};
 pub use phase::{
     ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Sum, WarmUp,
 };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bottleneck, Diagnostics, Energy, Expectation, Footprint, Observing, PubSub, Series, Stall,
-    Status, Subscriptions, UsageSeries, Verdict,
+    Bottleneck, Diagnostics, Energy, Expectation, Footprint, LinkTest, Observing, PubSub, Series,
+    Stall, Status, Subscriptions, UsageSeries, Verdict,
 };
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
@@ -58,6 +58,9 @@ pub struct Phase {
     /// What looking at them cost, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observing: Option<Observing>,
+    /// What the way to the server carried before the load, where that was to be tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_test: Option<LinkTest>,
     /// What power meters and the machine itself counted, where it was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub energy: Vec<Energy>,
@@ -581,6 +584,7 @@ impl Phase {
             footprint: None,
             resources: Vec::new(),
             observing: None,
+            link_test: None,
             energy: Vec::new(),
             verdict: Verdict::default(),
             bottleneck: None,

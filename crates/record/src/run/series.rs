@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CounterUsage, Figure, LinkUsage, Means, SocketUsage, Source, ThreadUsage};
+use super::{CounterUsage, CpuCourse, Figure, LinkUsage, Means, SocketUsage, Source, ThreadUsage};
 use crate::ledger::Bin;
 use crate::{Histogram, Measure, Tally};
 
@@ -131,6 +131,9 @@ pub struct UsageSeries {
     /// Switches of both kinds in a second, likewise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches_per_s: Vec<Option<f64>>,
+    /// Its CPU by threads, and by user space and kernel, in the course of the phase; of a process of this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_course: Option<CpuCourse>,
     /// Its threads by name in the window, the busiest first; not of the generator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ThreadUsage>,

@@ -9,6 +9,7 @@ use super::parts::{Span, spans};
 use super::rows::{LEFT, Rows};
 use super::scale::Scale;
 use super::unit::Kind;
+use crate::pictures::{Length, Lengths};
 use crate::points::{Point, Points};
 
 /// More bars are no picture any more.
@@ -22,6 +23,8 @@ struct Bar {
     middle: f64,
     /// Its 95 % interval, where there are repetitions.
     interval: Option<(f64, f64)>,
+    /// What stands there where it is not known.
+    missing: String,
 }
 
 /// Points of which nothing that was varied is a number: from the median to p99, and bars of the means.
@@ -87,6 +90,7 @@ pub(super) fn grouped(points: &Points, phase: &str) -> Markup {
                 name,
                 middle,
                 interval: Some((low, high)).filter(|it| it.0.is_finite()),
+                missing: "n/a".into(),
             }
         };
         let mut all: Vec<Bar> = points.points.iter().map(bar).collect();
@@ -101,14 +105,44 @@ pub(super) fn grouped(points: &Points, phase: &str) -> Markup {
     };
     let by = points.axes.join(" and ");
     html! {
-        (drawn(&format!("{time} by {by}"), Kind::Nanos, &of(Metric::Figure(measure, Stat::Mean))))
-        (drawn(&format!("Server CPU a request by {by}"), Kind::Nanos, &of(Metric::CpuPerRequest)))
+        (means(&format!("{time} by {by}"), Kind::Nanos, &of(Metric::Figure(measure, Stat::Mean))))
+        (means(&format!("Server CPU a request by {by}"), Kind::Nanos, &of(Metric::CpuPerRequest)))
     }
 }
 
 const STEP: f64 = 22.0;
 
-fn drawn(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
+/// Of what was repeated.
+fn means(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
+    let repeated = bars
+        .iter()
+        .any(|it| it.middle.is_finite() && it.interval.is_some());
+    let note = html! {
+        "Means of the repetitions; the table below has the figures."
+        @if repeated { " Lines: their 95 % interval (t on logarithms); what lies far beyond is cut off." }
+    };
+    drawn(title, kind, note, bars)
+}
+
+/// Of what has a unit and an error.
+pub(super) fn lengths(it: &Lengths) -> Markup {
+    let bar = |it: &Length| Bar {
+        group: it.group.clone(),
+        name: it.name.clone(),
+        middle: it.value.map_or(f64::NAN, |it| it.0),
+        interval: it
+            .value
+            .map(|(middle, half)| ((middle - half).max(0.0), middle + half)),
+        missing: match it.missing.is_empty() {
+            true => "n/a".to_owned(),
+            false => it.missing.clone(),
+        },
+    };
+    let bars: Vec<Bar> = it.each.iter().map(bar).collect();
+    drawn(&it.title, it.unit.into(), html! { (it.told) }, &bars)
+}
+
+fn drawn(title: &str, kind: Kind, note: Markup, bars: &[Bar]) -> Markup {
     let known = || bars.iter().filter(|it| it.middle.is_finite());
     if known().next().is_none() {
         return html! {};
@@ -118,7 +152,6 @@ fn drawn(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
         high.min(2.0 * it.middle)
     };
     let longest = known().map(end).fold(0.0, f64::max);
-    let repeated = known().any(|it| it.interval.is_some());
     let mut names: Vec<&str> = Vec::new();
     let mut placed = Vec::new();
     let (mut y, mut group) = (10.0, None);
@@ -137,11 +170,8 @@ fn drawn(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
     }
     let rows = Rows {
         title,
-        note: html! {
-            "Means of the repetitions; the table below has the figures."
-            @if repeated { " Lines: their 95 % interval (t on logarithms); what lies far beyond is cut off." }
-        },
-        told: "means, a bar each.",
+        note,
+        told: "a bar each.",
         scale: Scale::exactly(kind, 0.0, longest * 1.05),
         room: 480.0,
         height: y + 26.0,
@@ -161,7 +191,7 @@ fn drawn(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
                 @let words = end.max(bar.interval.map_or(end, |(_, high)| rows.place(high)));
                 text x=(format!("{:.1}", words + 6.0)) y=(y + 12.0) { (kind.show(bar.middle)) }
             } @else {
-                text x=(LEFT + 6.0) y=(y + 12.0) { "n/a" }
+                text x=(LEFT + 6.0) y=(y + 12.0) { (crate::page::cut_inside(&bar.missing, 70)) }
             }
         }
     };
@@ -178,6 +208,7 @@ mod tests {
             name: name.to_owned(),
             middle,
             interval: None,
+            missing: "n/a".to_owned(),
         }
     }
 
@@ -195,13 +226,13 @@ mod tests {
             bar("", "Sign", 2e6),
             bar("", "x", f64::NAN),
         ];
-        let page = drawn("Times", Kind::Nanos, &bars).into_string();
+        let page = means("Times", Kind::Nanos, &bars).into_string();
         let widths = widths(&page);
         assert_eq!(widths.len(), 2, "{page}");
         assert!((widths[1] / widths[0] - 2.0).abs() < 0.01, "{widths:?}");
         assert!(page.contains("n/a"));
         assert_eq!(
-            drawn("Times", Kind::Nanos, &[bar("", "x", f64::NAN)]).into_string(),
+            means("Times", Kind::Nanos, &[bar("", "x", f64::NAN)]).into_string(),
             ""
         );
     }
@@ -213,7 +244,7 @@ mod tests {
             bar("1 node", "pc", 2.0),
             bar("10 nodes", "pc", 3.0),
         ];
-        let page = drawn("Times", Kind::Nanos, &bars).into_string();
+        let page = means("Times", Kind::Nanos, &bars).into_string();
         assert_eq!(page.matches("10 nodes").count(), 1);
         let colours: Vec<&str> = page
             .split("class=\"bar ")

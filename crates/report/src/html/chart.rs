@@ -81,6 +81,8 @@ pub(crate) enum Drawn {
     Curve,
     /// Rings: what others published.
     Rings,
+    /// A surface on top of another one: `band` is where it lies, the points are its own height.
+    Stack,
 }
 
 /// A part of the x axis with a name.
@@ -192,7 +194,7 @@ impl Chart {
                 quoted(&series.layer),
                 list(ys)
             );
-            if !series.band.is_empty() {
+            if !series.band.is_empty() && series.drawn != Drawn::Stack {
                 let low = list(series.band.iter().map(|it| raw(it.0)));
                 let high = list(series.band.iter().map(|it| raw(it.1)));
                 let _ = write!(text, ",\"lo\":{low},\"hi\":{high}");
@@ -282,9 +284,13 @@ impl Drawing<'_> {
                 @for (series, end) in self.chart.series.iter().zip(&ends) {
                     g class=(format!("series c{} {}", series.colour, class(series.drawn)))
                         data-layer=(series.layer) hidden[series.hidden] {
-                        @if !series.band.is_empty() { path.band d=(self.band(series)) {} }
+                        @match series.drawn {
+                            Drawn::Stack => path.fill d=(self.stack(series)) {},
+                            _ if !series.band.is_empty() => path.band d=(self.band(series)) {},
+                            _ => {}
+                        }
                         @if series.drawn == Drawn::Area { path.area d=(self.area(series)) {} }
-                        @if series.drawn != Drawn::Rings { path.line d=(self.line(series)) {} }
+                        @if !matches!(series.drawn, Drawn::Rings | Drawn::Stack) { path.line d=(self.line(series)) {} }
                         @if let Some((text, x, y)) = end {
                             text.end x=(f(*x)) y=(f(*y)) { (text) }
                         }
@@ -359,6 +365,29 @@ impl Drawing<'_> {
         format!("{line}L{} {bottom}L{} {bottom}Z", f(to), f(from))
     }
 
+    /// What lies between both sides of the band, in pieces where there are gaps.
+    fn stack(&self, series: &Series) -> String {
+        let all: Vec<(f64, (f64, f64))> = series
+            .points
+            .iter()
+            .zip(&series.band)
+            .map(|(point, band)| (point.0, *band))
+            .collect();
+        let mut path = String::new();
+        for part in all.split(|(_, (low, high))| !low.is_finite() || !high.is_finite()) {
+            let upper = part.iter().map(|(x, (_, high))| (*x, *high));
+            let lower = part.iter().rev().map(|(x, (low, _))| (*x, *low));
+            for (i, point) in upper.chain(lower).enumerate() {
+                let (x, y) = self.place(point);
+                let _ = write!(path, "{}{} {}", if i == 0 { 'M' } else { 'L' }, f(x), f(y));
+            }
+            if !part.is_empty() {
+                path.push('Z');
+            }
+        }
+        path
+    }
+
     fn band(&self, series: &Series) -> String {
         let known: Vec<(f64, (f64, f64))> = series
             .points
@@ -377,6 +406,21 @@ impl Drawing<'_> {
         path.push('Z');
         path
     }
+}
+
+/// Series on top of each other, the first one lowest. All have the same places.
+pub(crate) fn stacked(series: Vec<Series>) -> Vec<Series> {
+    let mut below: Vec<f64> = Vec::new();
+    let mut all = Vec::new();
+    for mut it in series {
+        below.resize(it.points.len(), 0.0);
+        let band = it.points.iter().zip(&below);
+        it.band = band.map(|(point, low)| (*low, low + point.1)).collect();
+        below = it.band.iter().map(|band| band.1).collect();
+        it.drawn = Drawn::Stack;
+        all.push(it);
+    }
+    all
 }
 
 /// Percentiles close to one need all their nines.
@@ -410,5 +454,6 @@ const fn class(drawn: Drawn) -> &'static str {
         Drawn::Area => "surface",
         Drawn::Curve => "curve",
         Drawn::Rings => "rings",
+        Drawn::Stack => "stack",
     }
 }

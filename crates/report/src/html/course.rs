@@ -96,6 +96,9 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
         @if !cpu.is_empty() {
             (chart("cpu", "CPU over time", "cores", cores, cpu).figure(None))
         }
+        @for it in super::cpu::stacks(group) {
+            (chart(&it.what, &it.title, "cores", it.scale, it.series).figure(Some(it.note)))
+        }
         @if !memory.is_empty() {
             (chart("memory", "Memory over time", "resident", bytes, memory).figure(None))
         }

@@ -186,61 +186,88 @@ fn doubt(phase: &Phase) -> Option<String> {
 /// Bins of the density.
 const BINS: usize = 90;
 
+/// One of the densities of a chart.
+pub(super) struct Dense<'a> {
+    pub(super) name: String,
+    pub(super) colour: usize,
+    pub(super) histogram: &'a Histogram,
+    pub(super) hidden: bool,
+}
+
 /// The empirical density of round-trip times.
 pub(super) fn density(phase: &Phase, id: &str) -> Markup {
     let layers = [("service", 1), ("response", 0), ("delay", 3)];
     let known: Vec<(&str, usize, &Histogram)> = layers
         .iter()
         .map(|&(name, colour)| (name, colour, phase.total.histogram(name)))
-        .filter(|(_, _, histogram)| histogram.count() >= 50)
+        .filter(|(_, _, histogram)| histogram.count() >= LEAST)
         .collect();
+    let of = match known.iter().all(|(name, ..)| *name == "delay") {
+        true => "delays",
+        false => "round-trip times",
+    };
+    let several = known.len() > 1;
+    let all = known.iter().map(|&(name, colour, histogram)| Dense {
+        name: match name {
+            "service" => "service (round trip)".to_owned(),
+            name => name.to_owned(),
+        },
+        colour,
+        histogram,
+        hidden: name == "response" && several,
+    });
+    let all: Vec<Dense> = all.collect();
+    densities(
+        &format!("{id}-density"),
+        &format!("Density of {of}"),
+        of,
+        &all,
+    )
+}
+
+/// Densities of fewer values are noise.
+const LEAST: u64 = 50;
+
+/// Empirical densities over each other, in the same classes.
+pub(super) fn densities(id: &str, title: &str, of: &str, all_of: &[Dense]) -> Markup {
+    let known = || all_of.iter().filter(|it| it.histogram.count() >= LEAST);
     // The slowest thousandth would press all the rest into a corner.
-    let edges = known.iter().filter_map(|(_, _, histogram)| {
+    let edges = known().filter_map(|it| {
         Some((
-            histogram.min()?.max(1) as f64,
-            histogram.quantile(0.999)? as f64,
+            it.histogram.min()?.max(1) as f64,
+            it.histogram.quantile(0.999)? as f64,
         ))
     });
     let (low, high) = edges.fold((f64::INFINITY, 0.0_f64), |(low, high), edge| {
         (low.min(edge.0), high.max(edge.1))
     });
-    if known.is_empty() || high <= low {
+    if high <= low {
         return html! {};
     }
-    let of = match known.iter().all(|(name, ..)| *name == "delay") {
-        true => "delays",
-        false => "round-trip times",
-    };
     let step = (high / low).ln() / BINS as f64;
-    let series: Vec<Series> = known
-        .iter()
-        .map(|&(name, colour, histogram)| {
+    let series: Vec<Series> = known()
+        .map(|it| {
             let mut bins = [0_u64; BINS];
-            for (value, count) in histogram.values() {
+            for (value, count) in it.histogram.values() {
                 let at = ((value.max(1) as f64 / low).ln() / step).floor();
                 if let Some(bin) = bins.get_mut(at.max(0.0) as usize) {
                     *bin += count;
                 }
             }
-            let share = |n: u64| n as f64 / histogram.count() as f64;
+            let share = |n: u64| n as f64 / it.histogram.count() as f64;
             let points = bins
                 .iter()
                 .enumerate()
                 .map(|(i, &n)| (low * ((i as f64 + 0.5) * step).exp(), share(n)))
                 .collect();
-            let label = if name == "service" {
-                "service (round trip)"
-            } else {
-                name
-            };
-            Series::new(label, label, colour, points)
+            Series::new(&it.name, &it.name, it.colour, points)
                 .drawn(Drawn::Area)
-                .hidden(name == "response" && known.len() > 1)
+                .hidden(it.hidden)
         })
         .collect();
     let chart = Chart {
-        id: format!("{id}-density"),
-        title: format!("Density of {of}"),
+        id: id.to_owned(),
+        title: title.to_owned(),
         told: format!(
             "Shares of {of} in {BINS} classes from {} to {}; the slowest thousandth is left out.",
             Kind::Nanos.show(low),

@@ -11,6 +11,7 @@ mod compared;
 mod contents;
 mod counters;
 mod course;
+mod cpu;
 mod explained;
 mod fairness;
 mod finding;
@@ -176,7 +177,8 @@ fn parts(run: &Run, id: &str, contents: &mut Contents) {
             parts::side_by_side(run, phase),
         );
         add("statuses", "Answers", parts::statuses(phase));
-        add("resources", "Resources", parts::resources(phase));
+        let spent = html! { (parts::resources(phase)) (cpu::density(phase, &id)) };
+        add("resources", "Resources", spent);
         add("limit", "What limited it", parts::bottleneck(phase));
         if let Some(told) = &phase.diagnostics {
             add("diagnostics", "Server diagnostics", witness::section(told));
@@ -341,7 +343,7 @@ fn points(runs: &[&Named], id: &str, contents: &mut Contents) {
         add(
             "percentiles",
             "Latencies over each other",
-            sweep::overlay(&points, phase, &id),
+            html! { (sweep::overlay(&points, phase, &id)) (cpu::overlay(&points, phase, &id)) },
         );
         add("hosts", "Hosts", hosts::of_points(&points, phase));
     }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use plan::Threshold;
-use record::run::{Phase, Run, Status, UsageSeries};
+use record::run::{LinkTest, Phase, Run, Status, Trip, UsageSeries};
 
 use super::rows::Rows;
 use super::table::{Cell, Table};
@@ -145,8 +145,37 @@ pub(super) fn resources(phase: &Phase) -> Markup {
                 p.note { b { (crate::resources::label(usage)) } " " (crate::resources::told(source)) }
             }
         }
+        @if let Some(test) = &phase.link_test { (link_test(test)) }
         @for it in &phase.energy {
             p.note { b { "energy" } " " (crate::resources::energy(it)) }
+        }
+    }
+}
+
+/// What the way to the server carried before.
+fn link_test(test: &LinkTest) -> Markup {
+    let row = |it: &Trip| {
+        let bytes = |n: u64| Cell::number(Some(n as f64), Kind::Bytes);
+        let time = |ns: u64| Cell::number(Some(ns as f64), Kind::Nanos);
+        vec![
+            bytes(it.request_bytes),
+            bytes(it.response_bytes),
+            Cell::number(Some(it.count as f64), Kind::Count),
+            time(it.min_ns),
+            time(it.median_ns),
+        ]
+    };
+    let table = Table {
+        caption: "Link test: round trips before the load".into(),
+        head: ["request", "response", "count", "shortest", "median"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: test.trips.iter().map(row).collect(),
+    };
+    html! {
+        (table.markup())
+        @for (n, line) in crate::link_test::lines(test).iter().enumerate() {
+            @if n != 1 { p.note { b { "link test" } " " (line) } }
         }
     }
 }

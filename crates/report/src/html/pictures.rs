@@ -8,7 +8,7 @@ use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use crate::page::cut_inside;
-use crate::pictures::{Bars, Chart, Pictures, Shares};
+use crate::pictures::{Bars, Chart, Length, Lengths, Pictures, Shares};
 
 pub(super) fn page(it: &Pictures) -> Markup {
     html! {
@@ -24,6 +24,7 @@ pub(super) fn page(it: &Pictures) -> Markup {
                     (chart(&format!("picture-{n}-{at}"), drawn))
                 }
                 @for drawn in &part.bars { (bars(drawn)) }
+                @for drawn in &part.lengths { (lengths(drawn)) }
             }
         }
     }
@@ -66,6 +67,32 @@ fn chart(id: &str, it: &Chart) -> Markup {
         height: 340.0,
     }
     .figure(Some(&it.told))
+}
+
+/// Bars from zero, with their figures in a table below.
+fn lengths(it: &Lengths) -> Markup {
+    let kind = Kind::from(it.unit);
+    let grouped = it.each.iter().any(|it| !it.group.is_empty());
+    let row = |it: &Length| {
+        let mut row = vec![Cell::text(it.name.clone())];
+        if grouped {
+            row.insert(0, Cell::text(it.group.clone()));
+        }
+        row.push(Cell::number(it.value.map(|it| it.0), kind));
+        row.push(Cell::number(it.value.map(|it| it.1), kind));
+        row.push(Cell::text(it.missing.clone()));
+        row
+    };
+    let mut head = vec!["", "each", "± (95 %)", ""];
+    if grouped {
+        head.insert(0, "");
+    }
+    let table = Table {
+        caption: it.title.clone(),
+        head: head.into_iter().map(str::to_owned).collect(),
+        rows: it.each.iter().map(row).collect(),
+    };
+    html! { (super::bars::lengths(it)) (table.markup()) }
 }
 
 /// Bars with their ends in a table below.

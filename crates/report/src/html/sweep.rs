@@ -5,14 +5,14 @@ use maud::{Markup, html};
 use plan::{Measure, Stat};
 use record::Histogram;
 
-use super::bars;
 use super::chart::{Chart, Drawn, Series};
-use super::latency::{all, by_percentile};
+use super::latency::{Dense, all, by_percentile, densities};
 use super::measured::{interval, looked_at, values};
 use super::published::same_experiment;
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
+use super::{bars, cpu};
 use crate::points::{Point, Points};
 use crate::summary::SIMULATED;
 
@@ -194,6 +194,7 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
             @let title = if pubsub { "CPU of the publisher" } else { "Server CPU" };
             (chart("busy", title, "share of a core", share, busy).figure(None))
         }
+        (cpu::over(points, phase, (axis, name), id, &x))
         @if !memory.is_empty() {
             @let title = if pubsub { "Memory of the publisher" } else { "Server memory" };
             (chart("memory", title, "resident", bytes, memory).figure(None))
@@ -261,13 +262,29 @@ pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
         return html! {};
     }
     let every = curves.len().div_ceil(CURVES);
-    let shown = curves.into_iter().step_by(every);
-    let series: Vec<Series> = shown
-        .enumerate()
-        .map(|(i, (name, histogram))| Series::new(&name, &name, i, by_percentile(&histogram)))
+    let shown = || curves.iter().step_by(every).enumerate();
+    let series: Vec<Series> = shown()
+        .map(|(i, (name, histogram))| Series::new(name, name, i, by_percentile(histogram)))
         .collect();
+    let dense = shown().map(|(i, (name, histogram))| Dense {
+        name: name.clone(),
+        colour: i,
+        histogram,
+        hidden: false,
+    });
+    let dense: Vec<Dense> = dense.collect();
+    let of = match measure {
+        Measure::Delay => "delays",
+        _ => "response times",
+    };
+    let densities = densities(
+        &format!("{id}-densities"),
+        &format!("Density of {of}, over each other"),
+        of,
+        &dense,
+    );
     let note = (every > 1).then(|| format!("Every {every}th of them."));
-    Chart {
+    let percentiles = Chart {
         id: format!("{id}-overlay"),
         title: match measure {
             Measure::Delay => "Delay by percentile, over each other".into(),
@@ -281,8 +298,8 @@ pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
         series,
         zones: Vec::new(),
         height: 330.0,
-    }
-    .figure(note.as_deref())
+    };
+    html! { (percentiles.figure(note.as_deref())) (densities) }
 }
 
 /// The columns of a table of points or runs.

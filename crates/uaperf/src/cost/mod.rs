@@ -1,9 +1,11 @@
 //! `uaperf cost`: what a server spends on each thing that it does or holds, by slopes over sweeps.
 
 mod design;
+mod picture;
 mod several;
 mod table;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -54,6 +56,9 @@ pub struct Args {
     /// Also write the table as JSON into this file; with --peers one for each server into this folder
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Also draw the table as a page of bars for a browser
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// No progress while it runs
     #[arg(short, long)]
     quiet: bool,
@@ -69,6 +74,7 @@ thing, each with half of its 95 % interval; what noise hides is said to be hidde
 Examples:
   uaperf cost opc.tcp://localhost:4840
   uaperf cost opc.tcp://localhost:4840 --step 3s --allow storm --out costs.json
+  uaperf cost opc.tcp://localhost:4840 --report costs.html
   uaperf cost --peers all --step 3s --allow storm --out costs
   uaperf cost opc.tcp://localhost:4840 --server-pid 4711 --security best --json";
 
@@ -87,7 +93,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let Some(target) = &args.target else {
         return several::run(&args, &control, global);
     };
-    written::check([("--out", &args.out)], &[])?;
+    written::check([("--out", &args.out), ("--report", &args.report)], &[])?;
     let bench = Bench {
         args: &args,
         target: target.to_string(),
@@ -99,12 +105,26 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         let text = serde_json::to_string_pretty(&table)?;
         results::write(file, &(text + "\n"))?;
     }
-    screen::print(&table, args.json, table::draw)?;
+    if let Some(file) = &args.report {
+        let name = table.process.clone().unwrap_or_else(|| "server".to_owned());
+        let page = picture::page(&[(&name, &table)]);
+        written::put("--report", file, page.as_bytes());
+    }
+    let mut out = out(&args);
+    match args.json {
+        true => screen::json(&mut out, &table)?,
+        false => out.write_all(screen::text(&table, table::draw).as_bytes())?,
+    }
     Ok(ExitCode::from(match &table {
         it if it.interrupted => Exit::Interrupted.code(),
         it if it.costs.iter().any(Cost::was_measured) => Exit::Good.code(),
         _ => Exit::Nothing.code(),
     }))
+}
+
+/// Where the table goes: beside a page that goes to standard output.
+fn out(args: &Args) -> screen::Out {
+    screen::Out::beside_file(args.report.as_deref().is_some_and(written::is_output))
 }
 
 /// Who makes the steps.

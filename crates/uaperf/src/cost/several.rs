@@ -13,12 +13,12 @@ use record::run::Figure;
 
 use super::design::Per;
 use super::table::{Cost, Each, Table};
-use super::{Args, Bench};
+use super::{Args, Bench, picture};
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::results;
 use crate::screen::{self, tell};
 use crate::serving::{Folder, Serving};
+use crate::{results, written};
 
 /// A plant, among the names of stacks.
 const PLANT: &str = "plant";
@@ -57,6 +57,7 @@ struct Told {
 /// Carries out `uaperf cost --peers`.
 pub fn run(args: &Args, control: &Control, global: &Global) -> anyhow::Result<ExitCode> {
     let names = names(&args.peers)?;
+    written::check([("--report", &args.report)], &[])?;
     let folder = args.out.as_deref();
     if let Some(folder) = folder {
         std::fs::create_dir_all(folder).map_err(|error| {
@@ -88,9 +89,17 @@ pub fn run(args: &Args, control: &Control, global: &Global) -> anyhow::Result<Ex
         results::write(&folder.join("costs.md"), &text)?;
     }
     let tables: Vec<&Table> = all.iter().filter_map(|it| it.table.as_ref().ok()).collect();
+    let named: Vec<(&str, &Table)> = all
+        .iter()
+        .filter_map(|it| Some((it.name.as_str(), it.table.as_ref().ok()?)))
+        .collect();
+    if let Some(file) = args.report.as_ref().filter(|_| !named.is_empty()) {
+        written::put("--report", file, picture::page(&named).as_bytes());
+    }
+    let mut out = super::out(args);
     match args.json {
-        true => screen::json(&mut screen::out(), &tables)?,
-        false => screen::out().write_all(text.as_bytes())?,
+        true => screen::json(&mut out, &tables)?,
+        false => out.write_all(text.as_bytes())?,
     }
     let measured = |it: &&Table| it.costs.iter().any(Cost::was_measured);
     Ok(ExitCode::from(match () {

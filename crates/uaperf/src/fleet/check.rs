@@ -5,14 +5,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fleet::{Event, Settings};
-use observe::{Standing, Tree};
+use observe::{Idle, Standing, Tree};
 use plan::unit::duration;
 use serde::Serialize;
 
 use super::VERSION;
 use super::crew::{Crew, Standing as Known};
 use super::spec::{Place, Spec, places};
-use crate::bench;
 use crate::failure::FAILED;
 use crate::global::Global;
 use crate::screen;
@@ -238,7 +237,7 @@ pub fn limits(debug: bool) -> Vec<String> {
             ports.count()
         ));
     }
-    let findings = observe::bench(&Tree::here(), &bench::idle(Duration::from_millis(200)));
+    let findings = observe::bench(&Tree::here(), &Idle::seen(Duration::from_millis(200)));
     let disturbs = findings
         .iter()
         .filter(|it| it.standing == Standing::Disturbs);

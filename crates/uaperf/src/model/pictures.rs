@@ -171,6 +171,7 @@ fn node(plant: &Plant, it: &Sized, model: &Model) -> Part {
                 each: changes,
             },
         ],
+        ..Part::default()
     }
 }
 

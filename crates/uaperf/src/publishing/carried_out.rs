@@ -209,6 +209,9 @@ fn within(usage: &mut UsageSeries, to_ns: u64) {
     usage.rss_bytes.truncate(rows);
     usage.waited_cores.truncate(rows);
     usage.switches_per_s.truncate(rows);
+    if let Some(course) = &mut usage.cpu_course {
+        course.keep_until(to_ns);
+    }
 }
 
 /// The filter of what a publisher of this plan sends to a broker.

@@ -95,6 +95,20 @@ pub fn measure(
         Some(_) => Vec::new(),
         None => subscription_results::witnesses(phase, &looked),
     };
+    let link_test = match common.output.link_test {
+        true if fleet.is_some() => {
+            return Err(
+                Failure::usage("--link-test: the hosts of a fleet test no link")
+                    .hint("run `uaperf bench link URL` on each of them")
+                    .into(),
+            );
+        }
+        true => {
+            let server = servers::found(&looked);
+            Some(super::link_test::of(&looked, server.as_ref(), control)?)
+        }
+        false => None,
+    };
     let before = witnesses();
     let quiet = common.output.printed.is_quiet();
     let make_step = |long| super::step::make(common, targets, long, control, global);
@@ -164,6 +178,7 @@ pub fn measure(
         witnessed: (&before, &after),
         not_there,
         shared,
+        link_test,
         aborted: watcher.aborted.clone(),
     }
     .run();

@@ -6,7 +6,7 @@ use judge::{EndedBy, Missing, OwnLimit};
 use load::engine::{Outcome, Target};
 use load::work::Prepared;
 use plan::Phase;
-use record::run::{Expectation, Kind, Mark, Run};
+use record::run::{Expectation, Kind, LinkTest, Mark, Run};
 use serde_json::Value;
 
 use super::usage::Seen;
@@ -33,6 +33,8 @@ pub(super) struct Known<'a> {
     pub(super) not_there: Vec<Missing>,
     /// What a fleet did.
     pub(super) shared: Option<Shared>,
+    /// What the way to the server carried before.
+    pub(super) link_test: Option<LinkTest>,
     /// The condition that ended it.
     pub(super) aborted: Option<Expectation>,
 }
@@ -95,6 +97,7 @@ impl Known<'_> {
             judgement.lacks(self.not_there);
             judgement.lacks(missing::of(phase, looked, outcome, &tally, by, heard));
             measured.verdict = judgement.verdict();
+            measured.link_test = self.link_test;
             if measured.verdict.kind == Kind::ServerSaturated {
                 measured.bottleneck = Some(judge::bottleneck(measured, None, &run.targets));
             }

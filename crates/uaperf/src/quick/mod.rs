@@ -16,6 +16,7 @@ mod identity_each;
 pub mod interrupt;
 mod items_and_nodes;
 mod known;
+pub mod link_test;
 pub mod live;
 mod live_figures;
 mod look;
@@ -460,6 +461,7 @@ impl Asked {
             witnessed: (&[], &[]),
             not_there: Vec::new(),
             shared: Some(shared),
+            link_test: None,
             aborted: None,
         };
         known.run()

@@ -34,6 +34,10 @@ pub struct Args {
     pub plain: bool,
     #[command(flatten)]
     pub observe: super::usage::Args,
+    /// Test the way to the server before the load: round trips by size and what goes through each way, in three seconds;
+    /// it says whether the network limits what follows
+    #[arg(long)]
+    pub link_test: bool,
     #[command(flatten)]
     pub energy: super::energy::Args,
 }

@@ -82,6 +82,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("observe", "[':4840', 'host']", ""),
     ("observe_interval", "'10ms'", ""),
     ("counters", "true", ""),
+    ("link_test", "true", ""),
     ("meter", "'power.csv'", ""),
     ("meter_columns", "'time=1,watts=2'", "meter = 'power.csv'"),
     ("meter_offset", "-2.5", "meter = 'power.csv'"),

@@ -42,8 +42,8 @@ const [browserPath, file, pictures] = process.argv.slice(2);
     return {
       title: figure.querySelector("h3").textContent,
       told: svg.getAttribute("role") === "img" && Boolean(svg.querySelector("desc") || svg.getAttribute("aria-label")),
-      lines: [...svg.querySelectorAll(".series path.line, .span path.line")]
-        .filter((path) => path.getAttribute("d").length > 4 && getComputedStyle(path).stroke !== "none").length,
+      lines: [...svg.querySelectorAll(".series path.line, .series path.fill, .span path.line")]
+        .filter((path) => path.getAttribute("d").length > 4 && (getComputedStyle(path).stroke !== "none" || getComputedStyle(path).fill !== "none")).length,
       bars: [...svg.querySelectorAll(".bar rect")]
         .filter((bar) => bar.getBoundingClientRect().width > 0 && getComputedStyle(bar).fill !== "none").length,
       marks: svg.querySelectorAll("circle").length,

@@ -258,7 +258,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "watch",
         "looks at processes, and never asks a server for anything",
     ),
-    ("bench", "looks at this machine, and measures no server"),
+    (
+        "bench",
+        "looks at this machine, and times messages to a server whatever stands in the answers",
+    ),
     (
         "fleet",
         "looks at hosts and serves devices, and measures no server; agents that are not there are in tests/fleet.rs",

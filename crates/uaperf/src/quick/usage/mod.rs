@@ -1,5 +1,6 @@
 //! What processes and the host spend while a phase runs.
 
+mod course;
 mod detail;
 mod far;
 mod look;
@@ -18,6 +19,7 @@ use record::run::{Figure, Observing};
 use self::look::{Look, Looker};
 pub use self::options::Args;
 pub use self::seen::{Level, Seen};
+pub use self::wide::Ends;
 use crate::elsewhere::Elsewhere;
 
 /// At first; it doubles whenever there are too many looks.

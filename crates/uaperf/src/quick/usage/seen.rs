@@ -8,7 +8,7 @@ use record::run::{CounterUsage, Figure, Means, Observing, Usage, UsageSeries};
 
 use super::look::{Close, Look};
 use super::wide::Wide;
-use super::{SERVER, Who, detail, far, wide};
+use super::{SERVER, Who, course, detail, far, wide};
 use crate::elsewhere::{Course, Known};
 
 /// What was seen.
@@ -96,6 +96,11 @@ impl Seen {
                 let [then, now] = [first, last].map(|look| threads(look, n));
                 series.threads = detail::threads(now, then, plan::unit::duration::nanos(elapsed));
             }
+            let looks: Vec<course::Row> = self
+                .closer()
+                .filter_map(|(look, _)| Some((look.at, look.processes.get(n)?, threads(look, n))))
+                .collect();
+            series.cpu_course = course::course(&looks, began, &series.threads);
             series.counters = closely.and_then(|around| counted(around, n));
             if n == SERVER && *who == "server" {
                 self.of_server(&mut series, began, (from_ns, to_ns));

@@ -23,6 +23,40 @@ pub(super) fn look(server: u32) -> (Wide, Instant) {
     (wide, began + (spent * PART).clamp(EVERY, LEAST))
 }
 
+/// Looks at the connections of both ends while something is sent over them.
+pub struct Ends {
+    server: Option<u32>,
+    looks: Vec<(Instant, Wide)>,
+}
+
+impl Ends {
+    /// Without any look yet.
+    pub fn new(server: Option<u32>) -> Self {
+        Self {
+            server,
+            looks: Vec::new(),
+        }
+    }
+
+    /// One more.
+    pub fn look(&mut self) {
+        let wide = Wide::ends(self.server);
+        self.looks.push((Instant::now(), wide));
+    }
+
+    /// The share of the time in which data of our end (0) or of the server's (1) waited for the network, on any of the
+    /// connections: they share it.
+    pub fn held(&self, of: usize) -> Figure<f64> {
+        let looks: Vec<(Instant, &Wide)> = self.looks.iter().map(|(at, it)| (*at, it)).collect();
+        match connections(of, &looks) {
+            Figure::Known(it) => {
+                Figure::Known((judge::network_held(it) * it.connections as f64).min(1.0))
+            }
+            Figure::Missing { not_available } => Figure::Missing { not_available },
+        }
+    }
+}
+
 /// At one moment.
 pub(super) struct Wide {
     /// Of the generator, and of the server.
@@ -46,6 +80,21 @@ struct Connections {
 }
 
 impl Wide {
+    /// The connections of this process, and of a server where that is known.
+    fn ends(server: Option<u32>) -> Self {
+        let tree = Tree::here();
+        let of = |pid: u32| sockets(&tree, pid).and_then(|all| Connections::of(&all));
+        let missing = || {
+            Err(NotAvailable::because(
+                "the server is no process of this machine",
+            ))
+        };
+        Self {
+            connections: [of(std::process::id()), server.map_or_else(missing, of)],
+            memory_stalled_ns: Err(NotAvailable::because("nobody asked")),
+        }
+    }
+
     fn of(pid: u32) -> Self {
         let tree = Tree::here();
         let own = cgroup(&tree, pid).and_then(|it| it.memory_pressure);
