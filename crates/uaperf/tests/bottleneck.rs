@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -147,34 +147,75 @@ fn in_namespace(folder: &Path, script: &str) -> Command {
 #[test]
 fn a_link_that_shapes_its_traffic_is_seen_by_what_tcp_says_of_it() {
     let folder = tempfile::tempdir().unwrap();
+    let Some((found, screen)) = shaped(folder.path(), "") else {
+        return;
+    };
+    assert_eq!(found["limited_by"], "link", "{found}");
+    assert_eq!(candidate(&found, "link")["for"][0]["what"], "network-held");
+    assert!(
+        screen.contains("limited by: the link (data waited for the network "),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_link_that_was_tested_before_is_the_limit_with_the_rate_that_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((found, screen)) = shaped(folder.path(), "--link-test") else {
+        return;
+    };
+    assert_eq!(found["limited_by"], "link", "{found}");
+    let sign = &candidate(&found, "link")["for"][0];
+    assert_eq!(
+        (&sign["what"], &sign["proven"]),
+        (&"link-tested".into(), &true.into())
+    );
+    // 4 Mbit/s with the headers of TCP and IP, and what is acknowledged takes the same way.
+    let rate = sign["bits_per_s"].as_f64().unwrap();
+    assert!((2e6..4.1e6).contains(&rate), "{sign}");
+    assert!(
+        screen.contains("Mbit/s that went through in a test before"),
+        "{screen}"
+    );
+    let run = json(&folder.path().join("run.json"));
+    let test = &run["phases"][0]["link_test"];
+    let trips = test["trips"].as_array().unwrap();
+    assert!(trips.len() >= 3, "{test}");
+    let bytes =
+        |it: &Value| it["request_bytes"].as_u64().unwrap() + it["response_bytes"].as_u64().unwrap();
+    let (small, large) = (&trips[0], &trips[trips.len() - 1]);
+    assert!(bytes(large) > 20 * bytes(small), "{test}");
+    let took = |it: &Value| it["median_ns"].as_f64().unwrap();
+    assert!(took(large) > took(small), "{test}");
+}
+
+/// What limits a server behind a link that shapes its traffic, and the screen; none where there is none.
+fn shaped(folder: &Path, more: &str) -> Option<(Value, String)> {
     if Command::new("tc").arg("-V").output().is_err() {
         without::skipped("shaped link", "no tc", "apt-get install iproute2");
-        return;
+        return None;
     }
-    let allowed = in_namespace(folder.path(), SLOW).output().unwrap();
+    let allowed = in_namespace(folder, SLOW).output().unwrap();
     if !allowed.status.success() {
         // No package brings it: a container may not have a network of its own.
         let why = String::from_utf8_lossy(&allowed.stderr).into_owned();
         without::say(&format!("SKIPPED shaped link: {}", why.trim()));
-        return;
+        return None;
     }
     for _ in 0..6 {
-        let script = format!("{SLOW}{READS}");
-        let said = in_namespace(folder.path(), &script).output().unwrap();
-        let run = json(&folder.path().join("run.json"));
+        let script = format!(
+            "{SLOW}{}",
+            READS.replace("--quiet", &format!("--quiet {more}"))
+        );
+        let said = in_namespace(folder, &script).output().unwrap();
+        let run = json(&folder.join("run.json"));
         let phase = &run["phases"][0];
         if phase["verdict"]["kind"] != "SERVER-SATURATED" {
             continue;
         }
-        let found = &phase["bottleneck"];
-        assert_eq!(found["limited_by"], "link", "{found}");
-        assert_eq!(candidate(found, "link")["for"][0]["what"], "network-held");
         let screen = String::from_utf8_lossy(&said.stdout).into_owned();
-        assert!(
-            screen.contains("limited by: the link (data waited for the network "),
-            "{screen}"
-        );
-        return;
+        let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        return Some((phase["bottleneck"].clone(), screen));
     }
     panic!("the server is never the limit");
 }
@@ -259,23 +300,215 @@ fn threads_that_wait_for_each_other_are_told_from_threads_that_work() {
     let plant = Server::start(&folder.path().join("s"), &PLANT);
     let behind = plant.url.strip_prefix("opc.tcp://").unwrap();
     let (_locked, url) = Locked::start(behind);
+    let (found, screen) = waiting_for_a_lock(folder.path(), &url);
+    assert_eq!(found["limited_by"], "lock", "{screen}{found}");
+    assert!(
+        screen.contains("limited by  a lock of the server"),
+        "{screen}"
+    );
+}
+
+/// Sessions are added until the server cannot keep up. What was found, and the screen.
+fn waiting_for_a_lock(folder: &Path, url: &str) -> (Value, String) {
     let search = ["--grow", "sessions", "--slo", "p50<11ms", "--confirm", "1"];
     let mut last = String::new();
-    for n in 0..4 {
-        let out = format!("found-{n}");
-        let words = ["saturate", "read", &url, "-n", "nsu=urn:bench;i=1000"];
+    for _ in 0..4 {
+        // A search is not written over another one.
+        let out = tempfile::tempdir_in(folder).unwrap().keep();
+        let out = out.join("found").display().to_string();
+        let words = ["saturate", "read", url, "-n", "nsu=urn:bench;i=1000"];
         let rest = ["--duration", "1s", "--to", "16", "--out", &out, "--quiet"];
         let words = [&words[..], &search, &rest].concat();
-        let said = Said::by(&mut command(folder.path(), &words));
+        let said = Said::by(&mut command(folder, &words));
         last = said.out + &said.err;
-        let kept = json(&folder.path().join(&out).join("search.json"));
+        let kept = json(&Path::new(&out).join("search.json"));
         // Where the generator was late there is nothing to be said of the server.
         if kept["bottleneck"].is_null() || said.code != 0 {
             continue;
         }
-        assert_eq!(kept["bottleneck"]["limited_by"], "lock", "{last}{kept}");
-        assert!(last.contains("limited by  a lock of the server"), "{last}");
-        return;
+        return (kept["bottleneck"].clone(), last);
     }
     panic!("nothing was found:\n{last}");
+}
+
+/// A control group with little memory, which is removed again.
+struct Group(PathBuf);
+
+impl Group {
+    /// Where this user may make one.
+    fn with_memory(bytes: u64) -> Result<Self, String> {
+        let name = format!("uaperf-test-{}", std::process::id());
+        let unified = Path::new("/sys/fs/cgroup/cgroup.controllers");
+        let (folder, limit) = match unified.exists() {
+            true => (Path::new("/sys/fs/cgroup").join(&name), "memory.max"),
+            false => (
+                Path::new("/sys/fs/cgroup/memory").join(&name),
+                "memory.limit_in_bytes",
+            ),
+        };
+        let why = |error: std::io::Error| format!("{}: {error}", folder.display());
+        std::fs::create_dir(&folder).map_err(why)?;
+        let group = Self(folder.clone());
+        let limit = folder.join(limit);
+        // Without the controller the file is not there, and a new one cannot be made.
+        let set = std::fs::write(&limit, bytes.to_string());
+        set.map_err(|error| format!("{}: {error}", limit.display()))?;
+        Ok(group)
+    }
+
+    fn take(&self, pid: u32) {
+        std::fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // It is busy until the last process of it is gone.
+        for _ in 0..50 {
+            if std::fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// A server in front of another one that has less memory than it looks at; none where there cannot be one.
+struct Short {
+    server: Child,
+    url: String,
+    /// Dropped behind the server.
+    _group: Group,
+}
+
+impl Short {
+    fn start(folder: &Path, behind: &str) -> Option<Self> {
+        if !Path::new("/proc/pressure/memory").exists() {
+            without::say("SKIPPED short of memory: this kernel does not tell of pressure");
+            return None;
+        }
+        let group = match Group::with_memory(64 << 20) {
+            Ok(group) => group,
+            // No package brings it: a container may not be allowed to make one.
+            Err(why) => {
+                without::say(&format!("SKIPPED short of memory: {why}"));
+                return None;
+            }
+        };
+        let program = folder.join("short_of_memory.py");
+        std::fs::write(&program, include_str!("limited/short_of_memory.py")).unwrap();
+        let port = behind.rsplit(':').next().unwrap();
+        let started = Command::new("python3")
+            .arg(&program)
+            .args([port, "pages", "96"])
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(mut server) = started else {
+            without::skipped("short of memory", "no python3", "apt-get install python3");
+            return None;
+        };
+        group.take(server.id());
+        server.stdin.take().unwrap().write_all(b"go\n").unwrap();
+        let lines = BufReader::new(server.stdout.take().unwrap()).lines();
+        let mut lines = lines.map_while(Result::ok);
+        let port = lines.find_map(|it| Some(it.strip_prefix("port ")?.to_owned()));
+        Some(Self {
+            url: format!("opc.tcp://127.0.0.1:{}", port.unwrap()),
+            server,
+            _group: group,
+        })
+    }
+}
+
+impl Drop for Short {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+const SHORT: [&str; 8] = [
+    "-n",
+    "nsu=urn:bench;i=1000",
+    "--rate",
+    "150/s",
+    "--sessions",
+    "4",
+    "--warmup",
+    "500ms",
+];
+
+#[test]
+fn a_server_that_is_short_of_memory_is_limited_by_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = Server::start(&folder.path().join("s"), &PLANT);
+    let Some(short) = Short::start(folder.path(), plant.url.trim_end_matches('/')) else {
+        return;
+    };
+    let (found, screen) = saturated(folder.path(), &short.url, &SHORT);
+    assert_eq!(found["limited_by"], "server-memory", "{found}");
+    let signs = candidate(&found, "server-memory")["for"]
+        .as_array()
+        .unwrap();
+    assert_eq!(signs[0]["what"], "memory-stalled", "{found}");
+    assert!(signs[1]["faults"].as_u64().unwrap() >= 20, "{found}");
+    assert!(
+        screen.contains("limited by: the server's memory ("),
+        "{screen}"
+    );
+}
+
+/// What limited, in ten runs of each server whose limit is known. It takes some minutes:
+/// `cargo test --workspace --test bottleneck -- --ignored --nocapture`.
+#[test]
+#[ignore = "it takes some minutes; its figures are in docs/observe.md"]
+fn each_limit_is_named_ten_times_of_ten() {
+    const TIMES: usize = 10;
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let plant = Server::start(&at.join("s"), &PLANT);
+    let many = ["-n", "nsu=urn:bench;i=1000..1099", "--batch", "100"];
+    let mut missed = Vec::new();
+    let mut score = |wanted: &str, name: &mut dyn FnMut() -> String| {
+        let found: Vec<String> = (0..TIMES).map(|_| name()).collect();
+        let right = found.iter().filter(|it| it.as_str() == wanted).count();
+        println!("{wanted}: {right} of {TIMES}: {}", found.join(" "));
+        if right < TIMES {
+            missed.push(wanted.to_owned());
+        }
+    };
+    let limit = |found: &Value| {
+        found["limited_by"]
+            .as_str()
+            .unwrap_or("not-known")
+            .to_owned()
+    };
+    {
+        let one = ["--threads", "1"];
+        let server = Server::start(&at.join("one"), &[&PLANT[..], &one].concat());
+        let load = ["--sessions", "4", "--in-flight", "8", "--warmup", "500ms"];
+        let words = [&many[..], &load].concat();
+        score("server-thread", &mut || {
+            limit(&saturated(at, &server.url, &words).0)
+        });
+    }
+    {
+        let behind = plant.url.strip_prefix("opc.tcp://").unwrap();
+        let (_locked, url) = Locked::start(behind);
+        score("lock", &mut || limit(&waiting_for_a_lock(at, &url).0));
+    }
+    let slow = ["--rate", "40/s", "--link", "200kbit/s", "--warmup", "500ms"];
+    let words = [&many[..], &slow].concat();
+    score("link", &mut || limit(&saturated(at, &plant.url, &words).0));
+    if shaped(at, "").is_some() {
+        score("link", &mut || limit(&shaped(at, "").unwrap().0));
+    }
+    if let Some(short) = Short::start(at, plant.url.trim_end_matches('/')) {
+        score("server-memory", &mut || {
+            limit(&saturated(at, &short.url, &SHORT).0)
+        });
+    }
+    assert!(missed.is_empty(), "{missed:?}");
 }

@@ -2,9 +2,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use support::{Server, program};
@@ -14,14 +16,18 @@ mod support;
 /// What this program does instead of its tests, when it is started again.
 const DOES: &str = "UAPERF_TEST_SPENDS";
 
+/// Where it writes down what its own clock says: seconds since 1970, and seconds of CPU.
+const LOG: &str = "UAPERF_TEST_SPENT";
+
 /// This program once more, spending something.
 struct Spender(Child);
 
 impl Spender {
-    fn of(what: &str) -> Self {
+    fn of(what: &str, log: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "spends_what_it_is_told", "--nocapture"])
             .env(DOES, what)
+            .env(LOG, log)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -59,7 +65,19 @@ fn spends_what_it_is_told() {
     std::io::stdout().flush().unwrap();
     let (began, cpu) = (Instant::now(), observe::thread_cpu().unwrap());
     let mut leaked: Vec<Vec<u8>> = Vec::new();
+    let (own, mut log) = (
+        observe::Process::own(),
+        File::create(std::env::var_os(LOG).unwrap()).unwrap(),
+    );
     loop {
+        // Close enough to each other: a thread that is taken off its core in between asks again.
+        let at = loop {
+            let (before, cpu) = (now(), own.cpu().unwrap().as_secs_f64());
+            if now() - before < 0.002 {
+                break (before, cpu);
+            }
+        };
+        writeln!(log, "{:.6} {:.6}", at.0, at.1).unwrap();
         let elapsed = began.elapsed().as_secs_f64();
         match what.as_str() {
             // What it could not use while others had the core it uses later.
@@ -77,6 +95,25 @@ fn spends_what_it_is_told() {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+fn now() -> f64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap().as_secs_f64()
+}
+
+/// What it had spent at a time, by its own account: in between as evenly as can be.
+fn spent_at(log: &str, at: f64) -> f64 {
+    let rows = log.lines().filter_map(|line| line.split_once(' '));
+    let rows: Vec<(f64, f64)> = rows
+        .map(|(at, cpu)| (at.parse().unwrap(), cpu.parse().unwrap()))
+        .collect();
+    let after = rows
+        .iter()
+        .position(|it| it.0 > at)
+        .expect("it ended early");
+    let (then, next) = (rows[after - 1], rows[after]);
+    then.1 + (next.1 - then.1) * (at - then.0) / (next.0 - then.0)
 }
 
 /// A short load with something observed meanwhile; what its only phase says.
@@ -110,38 +147,61 @@ fn column(of: &Value, name: &str) -> Vec<f64> {
 
 #[test]
 fn a_known_share_of_a_core_is_read_as_that() {
-    let spender = Spender::of("cpu");
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("spent");
+    let spender = Spender::of("cpu", &log);
     let id = spender.id();
     let words = ["--duration", "4s", "--observe", &id, "--observe-interval"];
     let phase = observed(&[&words[..], &["10ms"]].concat());
     let seen = process(&phase, "observed");
     assert_eq!(seen["pid"].to_string(), id);
     let cores = seen["window"]["cpu_cores"].as_f64().unwrap();
-    // What it asked for and did not get, because others had the core, it gets later: at either end of the window
-    // it may be behind by what it waited.
-    let waited = column(seen, "waited_cores");
-    let waited = waited.iter().fold(0.0_f64, |most, it| most.max(*it));
-    assert!(
-        (cores - SHARE).abs() < 0.01 + waited * 0.03,
-        "{cores}, waited {waited}"
-    );
+    // What it spent in the window by its own account: a share of that which others left it.
+    std::thread::sleep(Duration::from_millis(100));
+    let log = std::fs::read_to_string(&log).unwrap();
+    let started: record::Timestamp = phase["started"].as_str().unwrap().parse().unwrap();
+    let at = |edge: &str| (started.unix_ns() as f64 + phase[edge].as_f64().unwrap()) / 1e9;
+    let (from, to) = (at("from_ns"), at("to_ns"));
+    let own = (spent_at(&log, to) - spent_at(&log, from)) / (to - from);
+    assert!((cores - own).abs() < 0.01, "{cores}, but {own}");
+    assert!(own > 0.5 * SHARE && own < SHARE + 0.05, "{own}");
     let mean = &seen["means"]["cpu_cores"];
     let (mean, error) = (
         mean["mean"].as_f64().unwrap(),
         mean["error"].as_f64().unwrap(),
     );
     assert!((mean - cores).abs() < 1e-9);
-    assert!((mean - SHARE).abs() < 0.01 + error, "{mean} ± {error}");
+    assert!(
+        (mean - own).abs() < 0.01 + error,
+        "{mean} ± {error}, but {own}"
+    );
     // One thread does it all, in user space.
     let busiest = &seen["threads"][0];
     assert_eq!(busiest["name"], "spends_what_it_");
     let user = seen["window"]["user_ns"].as_f64().unwrap();
     assert!(user > 0.8 * seen["window"]["cpu_ns"].as_f64().unwrap());
+    // The same in the course of it: all is one thread's, and in user space where enough ticks came together.
+    let course = &seen["cpu_course"];
+    let all = column(course, "cpu_cores");
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    assert!((mean - own).abs() < 0.05, "{mean}, but {own}: {course}");
+    let thread = &course["threads"][0];
+    assert_eq!(thread["name"], "spends_what_it_");
+    let of_thread = column(thread, "cpu_cores").iter().sum::<f64>();
+    // What a thread has spent is known up to the last tick of the scheduler.
+    assert!(
+        (of_thread / all.iter().sum::<f64>() - 1.0).abs() < 0.05,
+        "{course}"
+    );
+    let user = column(course, "user_cores");
+    assert!(user.len() >= 3 && user.len() < all.len(), "{course}");
+    assert!(user.iter().all(|it| *it > 0.1), "{course}");
 }
 
 #[test]
 fn a_leak_is_as_steep_as_it_is() {
-    let spender = Spender::of("memory");
+    let folder = tempfile::tempdir().unwrap();
+    let spender = Spender::of("memory", &folder.path().join("spent"));
     let id = spender.id();
     let words = ["--duration", "3s", "--observe", &id, "--observe-interval"];
     let phase = observed(&[&words[..], &["20ms"]].concat());
