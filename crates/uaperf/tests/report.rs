@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use plan::Random;
-use record::run::{Destination, Figure, Fingerprint, Kind, Phase, Usage, UsageSeries, WarmUp};
+use record::run::{
+    CpuCourse, Destination, Figure, Fingerprint, Kind, Phase, ThreadCourse, ThreadUsage, Usage,
+    UsageSeries, WarmUp,
+};
 use record::{Lateness, Ledger, Run, Times};
 use serde_json::{Value, json};
 use support::{text, uaperf};
@@ -327,6 +330,95 @@ fn the_page_of_a_sweep_has_bands_and_the_published_points_of_the_same_experiment
     );
     // Four points of three curves, and thirteen published ones: 6 means and 7 of p90.
     assert_eq!(found["charts"][0]["marks"], 4 * 3 + 13);
+}
+
+/// A run whose server has two threads, of which one does more and more.
+fn run_in_parts(batch: u64, seed: u64) -> Run {
+    let mut run = run(6, 100_000, batch, seed);
+    let usage = &mut run.phases[0].resources[0];
+    let rows = 60_usize;
+    let busy = |row: usize| 0.1 * batch as f64 / 100.0 + 0.001 * (row % 10) as f64;
+    let all = |part: f64| (0..rows).map(|row| Some(busy(row) * part)).collect();
+    let some = |part: f64| {
+        let told = |row: usize| (row % 5 == 4).then_some(busy(row) * part);
+        (0..rows).map(told).collect()
+    };
+    let thread = |name: &str, part: f64| ThreadUsage {
+        name: name.into(),
+        count: 1,
+        cpu_cores: Figure::Known(busy(5) * part),
+        cpu_ns: Figure::Known(1),
+        user_ns: Figure::missing("few ticks"),
+        system_ns: Figure::missing("few ticks"),
+        waited_ns: Figure::Known(0),
+        voluntary_switches: Figure::Known(0),
+        involuntary_switches: Figure::Known(0),
+        migrations: Figure::Known(0),
+        busiest: Some(0.5),
+    };
+    usage.window.cpu_cores = Figure::Known(busy(5));
+    usage.window.user_ns = Figure::Known(750);
+    usage.window.system_ns = Figure::Known(250);
+    usage.threads = vec![thread("loop", 0.7), thread("<i>", 0.2)];
+    usage.at_ns = (1..=rows as u64).map(|row| row * 100_000_000).collect();
+    usage.cpu_cores = all(1.0);
+    usage.cpu_course = Some(CpuCourse {
+        at_ns: usage.at_ns.clone(),
+        cpu_cores: all(1.0),
+        user_cores: some(0.75),
+        system_cores: some(0.25),
+        threads: [("loop", 0.7), ("<i>", 0.2)]
+            .map(|(name, part)| ThreadCourse {
+                name: name.into(),
+                cpu_cores: all(part),
+            })
+            .to_vec(),
+    });
+    run
+}
+
+#[test]
+fn cpu_stands_on_top_of_each_other_over_time_and_over_load_and_has_a_density() {
+    let Some(browser) = Browser::find() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    save(&run_in_parts(100, 1), &folder.path().join("one.json"));
+    let output = uaperf(folder.path(), &["report", "one.json", "-o", "one.html"]);
+    assert!(output.status.success(), "{output:?}");
+    let found = browser.look(&folder.path().join("one.html"));
+    sound(&found);
+    let chart = |title: &str| {
+        let charts = found["charts"].as_array().unwrap().iter();
+        let mut of = charts.filter(|it| it["title"] == title);
+        of.next()
+            .unwrap_or_else(|| panic!("{title}: {:?}", titles(&found)))["lines"]
+            .clone()
+    };
+    // Two threads, and others that did the tenth that is missing.
+    assert_eq!(chart("CPU of server by threads"), 3);
+    assert_eq!(chart("CPU of server in user space and in the kernel"), 2);
+    assert_eq!(chart("Density of CPU"), 1);
+    for batch in [100, 200, 400] {
+        for seed in 1..=2 {
+            let file = folder.path().join(format!("s/{batch}-{seed}.json"));
+            save(&run_in_parts(batch, seed), &file);
+        }
+    }
+    let output = uaperf(folder.path(), &["report", "s", "-o", "s.html"]);
+    assert!(output.status.success(), "{output:?}");
+    let found = browser.look(&folder.path().join("s.html"));
+    sound(&found);
+    for (title, lines) in [
+        ("Server CPU in user space and in the kernel over batch", 2),
+        ("Server CPU by threads over batch", 3),
+        ("Density of the server's CPU, over each other", 3),
+    ] {
+        let charts = found["charts"].as_array().unwrap();
+        let drawn = charts.iter().find(|it| it["title"] == title);
+        let drawn = drawn.unwrap_or_else(|| panic!("{title}: {:?}", titles(&found)));
+        assert_eq!(drawn["lines"], lines, "{title}");
+    }
 }
 
 #[test]
