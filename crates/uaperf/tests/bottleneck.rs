@@ -447,17 +447,24 @@ fn a_server_that_is_short_of_memory_is_limited_by_that() {
     let Some(short) = Short::start(folder.path(), plant.url.trim_end_matches('/')) else {
         return;
     };
-    let (found, screen) = saturated(folder.path(), &short.url, &SHORT);
-    assert_eq!(found["limited_by"], "server-memory", "{found}");
-    let signs = candidate(&found, "server-memory")["for"]
-        .as_array()
-        .unwrap();
-    assert_eq!(signs[0]["what"], "memory-stalled", "{found}");
-    assert!(signs[1]["faults"].as_u64().unwrap() >= 20, "{found}");
-    assert!(
-        screen.contains("limited by: the server's memory ("),
-        "{screen}"
-    );
+    for _ in 0..3 {
+        let (found, screen) = saturated(folder.path(), &short.url, &SHORT);
+        let memory = candidate(&found, "server-memory");
+        assert_eq!(memory["finding"], "limits", "{found}");
+        let signs = memory["for"].as_array().unwrap();
+        assert_eq!(signs[0]["what"], "memory-stalled", "{found}");
+        assert!(signs[1]["faults"].as_u64().unwrap() >= 20, "{found}");
+        if found["limited_by"] == "server-memory" {
+            let said = "limited by: the server's memory (";
+            assert!(screen.contains(said), "{screen}");
+            return;
+        }
+        // It had to wait for cores that others had as well: then neither is named, and nothing else is.
+        assert_eq!(found["limited_by"], Value::Null, "{found}");
+        let cores = &candidate(&found, "server-cpu")["for"][0];
+        assert!(cores["waited"].as_f64().unwrap() > 0.2, "{found}");
+    }
+    without::say("others had the cores all the time: memory is proven, but not the only limit");
 }
 
 /// What limited, in ten runs of each server whose limit is known. It takes some minutes:
