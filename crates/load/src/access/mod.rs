@@ -7,6 +7,7 @@
 mod about;
 mod client_identities;
 mod endpoint;
+mod leaving;
 mod session;
 mod tls;
 mod trust;
@@ -14,6 +15,7 @@ mod trust;
 pub use about::{About, ClockOffset, Limit, NAMELESS, Reads};
 pub use client_identities::{Client, ClientIdentities};
 pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose, user as user_kind};
+pub use leaving::Leaving;
 pub use session::{Absent, Session};
 pub(crate) use tls::with_anybody;
 pub use tls::{Tls, TlsTrust};

@@ -190,6 +190,15 @@ impl Session {
         let _ = self.close_in_turn(&mut Steps::new()).await;
     }
 
+    /// The same within a time; says whether the server was there to hear it.
+    pub(super) async fn leave_within(mut self, most: Duration) -> bool {
+        let patience = self.link.timeout().min(most);
+        self.link.set_timeout(patience);
+        let began = Instant::now();
+        let closed = self.close_in_turn(&mut Steps::new()).await;
+        closed.is_ok() || began.elapsed() < patience
+    }
+
     /// Closes session, channel and socket.
     pub fn close(self, steps: &mut Steps) -> Result<(), AccessError> {
         blocking(self.close_in_turn(steps))

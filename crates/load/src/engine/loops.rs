@@ -27,6 +27,7 @@ use super::settings::Settings;
 use super::settle::Settled;
 use super::subscriber::Subscriber;
 use super::witness::{self, Witness};
+use crate::access::Leaving;
 use crate::transport::{Clock, Socket};
 
 /// What it takes to get a loop's session ready.
@@ -290,8 +291,9 @@ fn conclude(
         };
         outcome.diagnostics.push(told);
     }
-    for (_, session) in sessions {
-        session.leave();
+    let mut leaving = Leaving::default();
+    for (target, session) in sessions {
+        leaving.leave(target, session);
     }
 }
 

@@ -295,6 +295,11 @@ impl Link {
         self.shell.timeout = timeout;
     }
 
+    /// How long each step and call may take.
+    pub const fn timeout(&self) -> Duration {
+        self.shell.timeout
+    }
+
     /// Gives back the memory that it does not need as long as nobody calls.
     pub fn rest(&mut self) {
         self.connection.rest();

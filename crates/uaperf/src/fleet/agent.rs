@@ -49,7 +49,8 @@ On a host that others reach, let it take signed commands only, such as by a line
 
 Certificates and trust lists are those of the agent's own user.";
 
-/// What an agent that lost its controller has for ending its load, before the process ends.
+/// What an agent that lost its controller has for ending its load, before the process ends: beside the time of requests
+/// that a server does not answer, and of sessions that it does not close. The server may be behind the same network.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// Progress is told this often.
@@ -70,6 +71,8 @@ enum Inbox {
 struct Start {
     state: Mutex<State>,
     changed: Condvar,
+    /// How long a request of the share may take, in nanoseconds.
+    timeout: AtomicU64,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -281,7 +284,9 @@ impl Line {
                     }
                     fleet::Task::Orphaned { why } => {
                         self.stop();
-                        leave_after(GRACE);
+                        let timeout =
+                            Duration::from_nanos(self.start.timeout.load(Ordering::Relaxed));
+                        leave_after(GRACE.saturating_add(timeout.saturating_mul(2)));
                         return Parting::Orphaned(why);
                     }
                 }
@@ -360,6 +365,7 @@ fn carry_out(
     global: &Global,
 ) -> anyhow::Result<Vec<u8>> {
     let phase: Phase = serde_json::from_str(&task.phase).context("the phase cannot be read")?;
+    start.timeout.store(nanos(phase.timeout), Ordering::Relaxed);
     let specs: Result<Vec<TargetSpec>, _> = task.targets.iter().map(|it| it.parse()).collect();
     let specs = specs.map_err(|error| Failure::usage(format!("a server's URL: {error}")))?;
     let targets = Targets::resolve(&specs, |_| Err(std::io::ErrorKind::Unsupported.into()))

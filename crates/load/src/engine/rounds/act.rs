@@ -14,6 +14,7 @@ use super::course::Course;
 use super::round::Round;
 use super::sequence;
 use super::{connect, items, nodes};
+use crate::access::Leaving;
 
 /// What became of something that a client did beside its rounds.
 pub enum Did {
@@ -187,13 +188,14 @@ impl<'a> Client<'a> {
     }
 
     /// The phase is over.
-    pub async fn close(&mut self, course: &'a Course<'a>) {
+    pub async fn close(&mut self, course: &'a Course<'a>, leaving: &mut Leaving) {
         if matches!(self.work, Work::Connect(plan) if !plan.kind.begins_open()) {
             if self.session.is_some() {
                 self.leave(course).await;
             }
         } else if let Some(session) = self.session.take() {
-            session.leave_in_turn().await;
+            let server = self.seat.target as usize;
+            leaving.leave_in_turn(server, session).await;
         }
     }
 }

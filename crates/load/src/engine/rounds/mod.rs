@@ -37,6 +37,7 @@ use super::running::{Begin, PER_THREAD, Running};
 use super::settings::Settings;
 use super::several::{self, in_tasks, several};
 use super::witness::Witness;
+use crate::access::Leaving;
 use crate::transport::{Clock, Socket};
 
 /// Clients that do something at the same time, unless the plan says how many.
@@ -186,8 +187,9 @@ fn ended(
 /// All leave, as many at a time as came at a time.
 fn close<'a>(course: &'a Course<'a>, shares: Vec<Vec<Client<'a>>>) -> Result<(), RunError> {
     let leave = |mut share: Vec<Client<'a>>| async move {
+        let mut leaving = Leaving::default();
         for client in &mut share {
-            client.close(course).await;
+            client.close(course, &mut leaving).await;
         }
     };
     let threads = course.running.threads();
