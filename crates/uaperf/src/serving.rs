@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -91,9 +91,14 @@ impl Serving {
             .args(port)
             .args(args)
             .arg("--pki")
-            .arg(pki)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+            .arg(pki);
+        Self::of(command, args, servers)
+    }
+
+    /// The same by a command that is one here or starts one elsewhere, which ends with its standard input. `args` are what it is
+    /// named by.
+    pub fn of(mut command: Command, args: &[&str], servers: usize) -> anyhow::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // Ctrl-C is for us: the server goes on until what is being measured has ended in good order.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -153,6 +153,13 @@ const START: &[Row] = &[
         None,
     ),
     (
+        "on",
+        Shape::One,
+        "SPEC",
+        "Start it on another host: ssh:host, ssh:user@host or ssh:host:/path/to/uaperf; plants alone",
+        Some("this machine"),
+    ),
+    (
         "restart",
         Shape::One,
         "each point|each repetition|never",

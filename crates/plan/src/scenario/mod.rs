@@ -116,6 +116,8 @@ pub struct Start {
     pub kind: Kind,
     /// Which.
     pub name: String,
+    /// The host that it is started on, as an agent is asked for; this machine where nothing is said.
+    pub on: Option<String>,
     /// When a new one takes its place.
     pub restart: Restart,
     /// Its options.

@@ -155,9 +155,23 @@ fn read_start(item: &Item, vocabulary: &dyn Vocabulary) -> Result<Start, Wrong> 
     vocabulary
         .start(kind, &name, &settings)
         .map_err(|refusal| refused(refusal, &settings, item, "start"))?;
+    let on = match get("on") {
+        None => None,
+        Some(entry) => {
+            let on: String = one(&entry.item, "start.on", "a host, such as ssh:user@host")?;
+            vocabulary
+                .place(kind, &name, &settings, &on)
+                .map_err(|refusal| match refusal.option {
+                    None => Wrong::new(&entry.item.at, "start.on", refusal.what),
+                    Some(_) => refused(refusal, &settings, item, "start"),
+                })?;
+            Some(on)
+        }
+    };
     Ok(Start {
         kind,
         name,
+        on,
         restart,
         settings,
     })

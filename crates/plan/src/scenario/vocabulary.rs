@@ -106,6 +106,8 @@ pub trait Vocabulary {
     fn startable(&self, kind: Kind) -> Vec<String>;
     /// Whether a server can be started so.
     fn start(&self, kind: Kind, name: &str, settings: &[Setting]) -> Result<(), Refusal>;
+    /// Whether a server can be started at this place.
+    fn place(&self, kind: Kind, name: &str, settings: &[Setting], on: &str) -> Result<(), Refusal>;
     /// How many servers these are.
     fn targets(&self, specs: &[String]) -> Result<usize, String>;
     /// The phase of these settings with so many servers.

@@ -7,7 +7,7 @@ use load::access::{Access, Session};
 use load::engine::{Control, Target};
 use load::path_test::{Through, Trips, Way, flood, trips};
 use load::transport::Steps;
-use observe::{Process, Tree, sockets};
+use observe::{Network, Process};
 use plan::unit::duration::nanos;
 use record::run::{Figure, LinkTest, Throughput, Trip};
 
@@ -181,7 +181,7 @@ fn through(
 
 /// By what TCP knows of these connections.
 fn shortest(all: &[Session]) -> Figure<u64> {
-    let own = match sockets(&Tree::here(), std::process::id()) {
+    let own = match Network::default().sockets(std::process::id()) {
         Ok(own) => own,
         Err(why) => return Figure::missing(why.reason().to_owned()),
     };

@@ -142,9 +142,10 @@ impl Bench<'_> {
         // The phase below has the servers themselves; here they are only to be named.
         let server = is_client.then(|| SOME_SERVER.to_owned());
         let mut words = Vec::from_iter(server);
-        if let Some(pid) = reached.map(|it| it.pid).or(self.server_pid) {
+        if let Some(pid) = reached.map_or(self.server_pid, |it| it.pid) {
             words.push(format!("--server-pid={pid}"));
         }
+        words.extend(reached.iter().flat_map(|it| it.observed.clone()));
         words.extend(Commands::beside_result(&step.settings, stem));
         if quiet && is_client {
             words.push("--quiet".to_owned());

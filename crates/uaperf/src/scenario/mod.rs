@@ -8,6 +8,7 @@ mod index;
 mod measure;
 pub mod new;
 mod phase_work;
+mod placed;
 mod rows;
 pub mod run;
 mod servers;

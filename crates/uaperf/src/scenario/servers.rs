@@ -2,6 +2,7 @@
 
 use plan::scenario::{Kind, Restart, Start, Turn};
 
+use super::placed;
 use super::vocabulary::Commands;
 use crate::peers;
 use crate::serving::{Folder, Serving};
@@ -23,8 +24,10 @@ enum Running {
 pub struct Reached {
     /// Their URLs.
     pub targets: Vec<String>,
-    /// The process, whose CPU is watched.
-    pub pid: u32,
+    /// The process, whose CPU is watched; none on another host.
+    pub pid: Option<u32>,
+    /// What has their processes observed on another host, as options of a phase.
+    pub observed: Vec<String>,
     /// Its name in `uaperf peers`.
     pub peer: Option<String>,
 }
@@ -55,19 +58,24 @@ impl<'a> Servers<'a> {
             self.running = Some((start.clone(), turn, running));
         }
         Ok(match &self.running {
-            Some((_, _, Running::Plant(serving))) => Reached {
+            Some((start, _, Running::Plant(serving))) => Reached {
                 targets: serving.urls.iter().map(ToString::to_string).collect(),
-                pid: serving.pid(),
+                pid: start.on.is_none().then(|| serving.pid()),
+                observed: (start.on.iter())
+                    .flat_map(|on| placed::observed(on, &serving.urls))
+                    .collect(),
                 peer: None,
             },
             Some((start, _, Running::Peer(server))) => Reached {
                 targets: vec![server.url().to_owned()],
-                pid: server.pid(),
+                pid: Some(server.pid()),
+                observed: Vec::new(),
                 peer: Some(start.name.clone()),
             },
             None => Reached {
                 targets: Vec::new(),
-                pid: std::process::id(),
+                pid: Some(std::process::id()),
+                observed: Vec::new(),
                 peer: None,
             },
         })
@@ -80,6 +88,10 @@ impl<'a> Servers<'a> {
                 // Both sides are ours: the server takes whoever comes.
                 if !words.iter().any(|word| word == "--trust") {
                     words.push("--trust".to_owned());
+                }
+                if let Some(on) = &start.on {
+                    let started = placed::started(on, &words, start);
+                    return started.map(Running::Plant);
                 }
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
                 let pki = self.folder.0.join("server");

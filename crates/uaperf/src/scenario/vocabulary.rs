@@ -11,6 +11,7 @@ use plan::{Phase, TargetSpec, Targets};
 use plant::Profile;
 
 use super::phase_work::{self, Asked};
+use super::placed;
 use crate::failure::Failure;
 use crate::fleet;
 use crate::publishing::phase::SERVICES as PUBSUB;
@@ -50,7 +51,7 @@ const BESIDE_RESULTS: &[(&str, &str)] = &[
     ),
 ];
 /// Options that name a file or a folder, which is looked for beside the scenario.
-const NAMES_FILES: &[&str] = &[
+pub(super) const NAMES_FILES: &[&str] = &[
     "password-file",
     "publish-password-file",
     "service-password-file",
@@ -383,6 +384,10 @@ impl Vocabulary for Commands {
             }
             Kind::Peer => peer(name, settings).map(drop),
         }
+    }
+
+    fn place(&self, kind: Kind, name: &str, settings: &[Setting], on: &str) -> Result<(), Refusal> {
+        placed::check(kind, name, settings, on)
     }
 
     fn targets(&self, specs: &[String]) -> Result<usize, String> {

@@ -82,13 +82,13 @@ struct Connections {
 impl Wide {
     /// The connections of this process, and of a server where that is known.
     fn ends(server: Option<u32>) -> Self {
-        let tree = Tree::here();
-        let of = |pid: u32| sockets(&tree, pid).and_then(|all| Connections::of(&all));
+        let network = Network::default();
         let missing = || {
             Err(NotAvailable::because(
                 "the server is no process of this machine",
             ))
         };
+        let of = |pid: u32| open_in(&network, pid);
         Self {
             connections: [of(std::process::id()), server.map_or_else(missing, of)],
             memory_stalled_ns: Err(NotAvailable::because("nobody asked")),
@@ -101,11 +101,14 @@ impl Wide {
         let stalled = own.or_else(|_| pressure(&tree, Resource::Memory));
         let network = Network::of(tree);
         Self {
-            connections: [std::process::id(), pid]
-                .map(|pid| network.sockets(pid).and_then(|all| Connections::of(&all))),
+            connections: [std::process::id(), pid].map(|pid| open_in(&network, pid)),
             memory_stalled_ns: stalled.map(|it| it.some.total_ns),
         }
     }
+}
+
+fn open_in(network: &Network, pid: u32) -> observe::Figure<Connections> {
+    network.sockets(pid).and_then(|all| Connections::of(&all))
 }
 
 impl Connections {
