@@ -3,13 +3,18 @@
 use plan::scenario::{Kind, Refusal, Setting, Start};
 use wire::url::Url;
 
-use super::vocabulary::NAMES_FILES;
 use crate::failure::Failure;
 use crate::fleet::{Way, carrier};
 use crate::serving::Serving;
 
-/// Whether a server can be started there.
-pub fn check(kind: Kind, name: &str, settings: &[Setting], on: &str) -> Result<(), Refusal> {
+/// Whether a server can be started there; `files` are the options that name files.
+pub fn check(
+    kind: Kind,
+    name: &str,
+    settings: &[Setting],
+    on: &str,
+    files: &[&str],
+) -> Result<(), Refusal> {
     let refused = |option: Option<&str>, what: &str| {
         Err(Refusal {
             option: option.map(str::to_owned),
@@ -34,7 +39,7 @@ pub fn check(kind: Kind, name: &str, settings: &[Setting], on: &str) -> Result<(
     }
     for setting in settings {
         let option = setting.option.as_str();
-        if NAMES_FILES.contains(&option) {
+        if files.contains(&option) {
             return refused(Some(option), "files are not on the host of start.on");
         }
         if !setting.words().iter().all(|it| is_plain(it)) {

@@ -51,7 +51,7 @@ const BESIDE_RESULTS: &[(&str, &str)] = &[
     ),
 ];
 /// Options that name a file or a folder, which is looked for beside the scenario.
-pub(super) const NAMES_FILES: &[&str] = &[
+const NAMES_FILES: &[&str] = &[
     "password-file",
     "publish-password-file",
     "service-password-file",
@@ -387,7 +387,7 @@ impl Vocabulary for Commands {
     }
 
     fn place(&self, kind: Kind, name: &str, settings: &[Setting], on: &str) -> Result<(), Refusal> {
-        placed::check(kind, name, settings, on)
+        placed::check(kind, name, settings, on, NAMES_FILES)
     }
 
     fn targets(&self, specs: &[String]) -> Result<usize, String> {
