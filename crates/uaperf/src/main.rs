@@ -24,6 +24,7 @@ mod link;
 mod log;
 mod looking_up;
 mod lost;
+mod metrics;
 mod model;
 mod pages;
 mod paper;

@@ -47,7 +47,7 @@ fn prometheus_is_answered_while_a_command_runs() {
     let mut running = read(
         &plant.url,
         folder.path(),
-        &["--duration", "300s", "--prometheus", "127.0.0.1:0"],
+        &["--duration", "300s", "--metrics", ":0"],
     )
     .stdout(Stdio::null())
     .stderr(Stdio::piped())
@@ -103,6 +103,23 @@ fn prometheus_is_answered_while_a_command_runs() {
         buckets.windows(2).all(|two| two[0] <= two[1]),
         "{buckets:?}"
     );
+    // The same as OpenMetrics, for those who ask for it.
+    let open = get(
+        &address,
+        "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text; version=1.0.0\r\n\r\n",
+    );
+    assert!(
+        open.contains("\r\nContent-Type: application/openmetrics-text; version=1.0.0"),
+        "{open}"
+    );
+    assert!(
+        open.contains("\n# TYPE uaperf_requests_completed counter\n"),
+        "{open}"
+    );
+    assert!(open.contains("\n# UNIT uaperf_response_seconds seconds\n"));
+    assert!(open.ends_with("\n# EOF\n"), "{open}");
+    judged("openmetrics", &open);
+    judged("text", &text);
     assert!(get(&address, "GET /other HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     assert!(get(&address, "POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     // Whoever asks for too much is left, and others are still answered.
@@ -234,4 +251,76 @@ fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
         assert_eq!(output.status.code(), Some(code), "{said}");
         assert!(said.starts_with(error), "{said}");
     }
+}
+
+const JUDGE: &str = "prometheus_client==0.26.0";
+
+/// Reads a page strictly: every sample in a family of its own kind, buckets in order, the unit in the name.
+const READ: &str = "
+import sys
+if sys.argv[1] == 'openmetrics':
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families as families
+else:
+    from prometheus_client.parser import text_string_to_metric_families as families
+for it in families(sys.stdin.read()):
+    print(it.name, it.type, it.unit or '-', len(it.samples))
+";
+
+/// Whether Prometheus's own library reads the page as it is meant.
+fn judged(format: &str, answer: &str) {
+    let python = match parser() {
+        Ok(python) => python,
+        Err(why) => {
+            let command = "apt-get install python3-venv";
+            return without::skipped("prometheus_client", &why, command);
+        }
+    };
+    let mut reading = Command::new(python)
+        .args(["-c", READ, format])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let page = answer.split("\r\n\r\n").nth(1).unwrap();
+    let mut input = reading.stdin.take().unwrap();
+    input.write_all(page.as_bytes()).unwrap();
+    drop(input);
+    let output = reading.wait_with_output().unwrap();
+    let found = text(&output.stdout);
+    assert!(output.status.success(), "{}\n{page}", text(&output.stderr));
+    let unit = match format {
+        "openmetrics" => "seconds",
+        _ => "-",
+    };
+    for family in [
+        "uaperf_requests_completed counter - 1\n",
+        "uaperf_requests_in_flight gauge - 1\n",
+        &format!("uaperf_response_seconds histogram {unit} 22\n"),
+    ] {
+        assert!(found.contains(family), "{family}{found}");
+    }
+}
+
+/// A Python that has the judge. It is installed once.
+fn parser() -> Result<std::path::PathBuf, String> {
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("prometheus_client");
+    let python = home.join("bin/python");
+    // Written last, so that an installation that was interrupted is made anew.
+    let stamp = home.join("installed.txt");
+    if std::fs::read_to_string(&stamp).is_ok_and(|it| it == JUDGE) {
+        return Ok(python);
+    }
+    let run = |command: &mut Command| match command.stdin(Stdio::null()).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(text(&output.stderr).trim().replace('\n', " ")),
+        Err(error) => Err(error.to_string()),
+    };
+    run(Command::new("python3")
+        .args(["-m", "venv", "--clear"])
+        .arg(&home))?;
+    let install = "-m pip install --quiet --no-input --disable-pip-version-check --timeout 30";
+    run(Command::new(&python).args(install.split(' ')).arg(JUDGE))?;
+    std::fs::write(stamp, JUDGE).map_err(|error| error.to_string())?;
+    Ok(python)
 }

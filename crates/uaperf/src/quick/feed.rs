@@ -1,7 +1,7 @@
 //! What other programs are told while phases run: a file that grows, and a page that Prometheus reads.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -11,6 +11,7 @@ use report::running::{Running, prometheus};
 
 use crate::failure::Failure;
 use crate::lost;
+use crate::metrics;
 use crate::screen::tell;
 use crate::written;
 
@@ -22,8 +23,9 @@ pub struct Args {
     /// While it runs, write a line of JSON each second; a file that is there is replaced
     #[arg(long, value_name = "FILE")]
     pub live_file: Option<PathBuf>,
-    /// While it runs, answer Prometheus at this address, such as 127.0.0.1:9464
-    #[arg(long, value_name = "ADDR")]
+    /// While it runs, answer Prometheus and readers of OpenMetrics here; an address, or a port of the loopback such as
+    /// :9464
+    #[arg(long, visible_alias = "metrics", value_name = "ADDR", value_parser = metrics::address)]
     pub prometheus: Option<SocketAddr>,
 }
 
@@ -73,10 +75,6 @@ static FEED: OnceLock<Arc<Feed>> = OnceLock::new();
 
 /// Between two lines of a phase.
 const LINE: Duration = Duration::from_secs(1);
-/// Longer requests are cut off: a line and a few headers are all that is read.
-const REQUEST: u64 = 4096;
-/// A scraper that takes longer is left.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Args {
     /// Opens what was asked for. Has to be called before anything is measured.
@@ -102,16 +100,14 @@ impl Args {
             file,
         });
         if let Some(address) = self.prometheus {
-            let refused =
-                |error: std::io::Error| Failure::usage(format!("--prometheus {address}: {error}"));
-            let listener = TcpListener::bind(address).map_err(refused)?;
-            let bound = listener.local_addr().map_err(refused)?;
-            tell!("prometheus  http://{bound}/metrics");
             let told = Arc::clone(&feed);
-            std::thread::Builder::new()
-                .name("prometheus".into())
-                .spawn(move || serve(&listener, &told))
-                .map_err(refused)?;
+            let page = move || {
+                let phases = told.phases.lock().unwrap_or_else(PoisonError::into_inner);
+                prometheus(&phases)
+            };
+            let bound = metrics::serve(address, page)
+                .map_err(|error| Failure::usage(format!("--prometheus {address}: {error}")))?;
+            tell!("prometheus  http://{bound}/metrics");
         }
         // A second command in the same process would go on with the first one's.
         let _ = FEED.set(feed);
@@ -124,52 +120,6 @@ pub fn point(name: &str) {
     if let Some(feed) = FEED.get() {
         *feed.point.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.to_owned());
     }
-}
-
-/// Answers one scraper after another; it ends with the program.
-fn serve(listener: &TcpListener, feed: &Feed) {
-    for stream in listener.incoming() {
-        match stream {
-            Ok(stream) => {
-                // One that goes away in between is no reason to stop.
-                let _ = answer(stream, feed);
-            }
-            // Out of descriptors, say: not in a circle.
-            Err(_) => std::thread::sleep(Duration::from_millis(100)),
-        }
-    }
-}
-
-fn answer(mut stream: TcpStream, feed: &Feed) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut head = Vec::new();
-    let mut part = [0; 512];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let n = stream.read(&mut part)?;
-        head.extend(part.iter().take(n));
-        if n == 0 || head.len() as u64 > REQUEST {
-            return Err(ErrorKind::InvalidData.into());
-        }
-    }
-    let line = String::from_utf8_lossy(head.split(|b| *b == b'\r').next().unwrap_or_default())
-        .into_owned();
-    let mut words = line.split(' ');
-    let (method, path) = (words.next(), words.next().unwrap_or_default());
-    let (status, body) = match (method, path.split('?').next()) {
-        (Some("GET"), Some("/metrics" | "/")) => {
-            let phases = feed.phases.lock().unwrap_or_else(PoisonError::into_inner);
-            ("200 OK", prometheus(&phases))
-        }
-        (Some("GET"), _) => ("404 Not Found", "want /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "want GET\n".to_owned()),
-    };
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    )
 }
 
 /// A phase that tells what it does, if anybody listens.

@@ -7,7 +7,6 @@ mod far;
 mod host;
 mod line;
 mod metrics;
-mod scraped;
 mod screen;
 mod target;
 mod watched;
@@ -16,6 +15,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use judge::Exit;
@@ -26,12 +26,12 @@ use self::cost::Cost;
 use self::far::Far;
 use self::host::Machine;
 use self::line::{End, Line};
-use self::scraped::Scraped;
 use self::screen::Screen;
 pub use self::target::process;
 use self::watched::Watched;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::metrics as served;
 use crate::screen::{is_gone, out, tell};
 
 /// Watch what a process spends, of this machine or of another host: threads, CPU, memory, switches, disks, sockets
@@ -60,7 +60,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Let Prometheus read figures here under /metrics; an address, or a port of the loopback such as :9464
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(long, visible_alias = "metrics", value_name = "ADDRESS", value_parser = served::address)]
     prometheus: Option<SocketAddr>,
     /// Look for somebody at the other end of standard input and output, in frames; ssh:HOST starts it there
     #[arg(long, conflicts_with_all = ["json", "prometheus", "children", "counters", "duration"])]
@@ -91,14 +91,26 @@ fn length(text: &str) -> Result<Duration, String> {
     }
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let whole = match text.starts_with(':') {
-        true => format!("127.0.0.1{text}"),
-        false => text.to_owned(),
-    };
-    whole
-        .parse()
-        .map_err(|_| format!("{text:?} is no address (want :9464, 0.0.0.0:9464 or [::]:9464)"))
+/// What scrapers read.
+type Page = Arc<Mutex<String>>;
+
+/// A page that is answered from now on, until this process ends.
+fn open(at: SocketAddr) -> Result<Page, Failure> {
+    let page = Page::default();
+    let shown = Arc::clone(&page);
+    let at = served::serve(at, move || {
+        shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    })
+    .map_err(|error| {
+        Failure::new(format!("--prometheus {at}: {error}"))
+            .hint("another port, or port 0 for a free one")
+    })?;
+    tell!("figures for Prometheus: http://{at}/metrics");
+    Ok(page)
+}
+
+fn show(page: &Page, text: String) {
+    *page.lock().unwrap_or_else(PoisonError::into_inner) = text;
 }
 
 /// What takes more time than looking at the process as a whole is looked at this often.
@@ -139,10 +151,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     for it in &far {
         tell!("{}", it.told());
     }
-    let scraped = args.prometheus.map(Scraped::open).transpose()?;
-    if let Some(scraped) = &scraped {
-        tell!("figures for Prometheus: http://{}/metrics", scraped.at);
-    }
+    let scraped = args.prometheus.map(open).transpose()?;
     let (tell, told) = channel();
     ctrlc::set_handler(move || {
         // Gone only if the program ends already.
@@ -198,14 +207,14 @@ fn watch(
     args: &Args,
     all: &mut [Watched],
     far: &mut [Far],
-    scraped: Option<&Scraped>,
+    scraped: Option<&Page>,
     told: &Receiver<()>,
     out: &mut dyn Output,
 ) -> anyhow::Result<End> {
     let mut cost = Cost::begin();
     let mut machine = Machine::here();
     if let Some(scraped) = scraped {
-        scraped.show(metrics::text(all));
+        show(scraped, metrics::text(all));
     }
     let began = Instant::now();
     let last = args.duration.map(|length| began + length);
@@ -240,7 +249,7 @@ fn watch(
                 lines.push(machine.look(at));
             }
             if let Some(scraped) = scraped {
-                scraped.show(metrics::text(all));
+                show(scraped, metrics::text(all));
             }
         }
         lines.extend(far.iter_mut().flat_map(Far::look));
