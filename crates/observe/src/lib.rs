@@ -6,7 +6,7 @@
 //! - [`fingerprint()`] says on what a result was measured;
 //! - [`listener()`] tells which process a port belongs to;
 //! - [`Target`] finds a process by its id, name or port; [`Pulse`] looks at it every few milliseconds;
-//! - [`tasks`], [`footing`], [`shares()`], [`cgroup`] and [`sockets`] say more of a process, for more time;
+//! - [`tasks`], [`footing`], [`shares()`], [`cgroup`] and [`Network`] say more of a process, for more time;
 //! - [`pressure`], [`links`], [`core_clocks`], [`zones`], [`domains`], [`sensors`] and [`batteries`] say more of
 //!   a machine, [`Meter`] what a power meter wrote down, an [`Account`] what domains took; a [`Tree`] says which machine;
 //! - [`counters`] are what the kernel and the processor count of a process;

@@ -1,7 +1,7 @@
 //! Where sockets live: OPC UA connections over TCP, and over WebSockets inside TLS.
 //!
 //! [`Link`] is a connection driven by calls, one at a time: for looking at a server, setting a run up and tearing it
-//! down, and for what is measured call by call. A call blocks its thread, or is one of many [`tasks`] on it.
+//! down, and for what is measured call by call. A call blocks its thread, or is one of many `tasks` on it.
 //! [`Socket`] and [`Timer`] never block: they are what the loops of a run are made of.
 
 mod callers;
