@@ -115,6 +115,7 @@ fn plan(at: &str, cycles: u64) -> Publish {
         mapping: Mapping::Uadp,
         interface: None,
         ttl: 1,
+        dscp: None,
         publisher_id: PublisherId::UInt16(1),
         groups: 1,
         writers: 1,

@@ -243,6 +243,7 @@ fn it_reads_what_is_published(name: &str, secured: Option<Secured>) {
                 mapping: Mapping::Uadp,
                 interface: None,
                 ttl: 1,
+                dscp: None,
                 publisher_id: PublisherId::UInt16(1),
                 groups: 1,
                 writers: 1,

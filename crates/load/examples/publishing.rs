@@ -35,6 +35,7 @@ fn main() {
         mapping: Mapping::Uadp,
         interface: None,
         ttl: 1,
+        dscp: None,
         publisher_id: PublisherId::UInt16(1),
         groups: 1,
         writers: 1,

@@ -55,6 +55,9 @@ pub struct Publish {
     pub listen_interface: Option<String>,
     /// How many routers multicast datagrams may pass.
     pub ttl: u32,
+    /// The class of traffic that datagrams say they are of (RFC 2474).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<String>,
     /// Who publishes.
     pub publisher: String,
     /// NetworkMessages in a cycle.

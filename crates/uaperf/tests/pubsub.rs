@@ -106,6 +106,8 @@ fn what_is_published_is_heard_in_every_layout_and_encoding() {
                 "20",
                 "--type",
                 "double",
+                "--dscp",
+                "ef",
             ];
             let writers_typed = writers.to_string();
             let words = [
@@ -126,6 +128,13 @@ fn what_is_published_is_heard_in_every_layout_and_encoding() {
             assert_eq!(told["verdict"], "VALID", "{context}");
             let heard = &told["result"];
             assert_eq!(heard["bytes"], sent["bytes"], "{context}");
+            // Threads have clocks of their own on Linux.
+            let cpu = |it: &Value| it["cpu_ns"].as_u64().is_some_and(|ns| ns > 0);
+            assert_eq!(
+                cpu(sent) && cpu(heard),
+                cfg!(target_os = "linux"),
+                "{context}"
+            );
             let values = if encoding == "raw" {
                 0.into()
             } else {
@@ -276,7 +285,14 @@ fn what_cannot_be_is_said_with_what_to_do() {
     std::fs::write(&wrong, "PubSub-Aes256-CTR 1 aabb\n").unwrap();
     let wrong = wrong.display().to_string();
     let to = "opc.udp://127.0.0.1:9";
-    let cases: [(&[&str], i32, &str); 6] = [
+    let frames = "opc.eth://01-00-5e-00-00-01";
+    let cases: [(&[&str], i32, &str); 8] = [
+        (
+            &["publish", frames, "--dscp", "ef"],
+            2,
+            "opc.eth://MAC:VID.PCP",
+        ),
+        (&["publish", to, "--dscp", "af44"], 2, "af11 to af43"),
         (
             &["publish", "opc.tcp://127.0.0.1"],
             2,

@@ -8,13 +8,18 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Address;
 use super::arrivals::{Arrivals, Link};
+use super::dscp::Dscp;
 use super::interface::index;
 
 /// How long a receiver waits before it looks at the time again.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A socket that sends to one address.
-pub fn sender(to: Address, interface: Option<IpAddr>, ttl: u32) -> io::Result<UdpSocket> {
+/// A socket that sends to one address: past so many routers where it is a group, and as traffic of this class.
+pub fn sender(
+    to: Address,
+    interface: Option<IpAddr>,
+    (ttl, dscp): (u32, Option<Dscp>),
+) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(to.0), Type::DGRAM, Some(Protocol::UDP))?;
     if to.is_multicast() {
         match to.0 {
@@ -33,6 +38,9 @@ pub fn sender(to: Address, interface: Option<IpAddr>, ttl: u32) -> io::Result<Ud
                 }
             }
         }
+    }
+    if let Some(dscp) = dscp {
+        dscp.mark(&socket, to.0)?;
     }
     socket.connect(&to.0.into())?;
     Ok(socket.into())
@@ -150,7 +158,7 @@ mod tests {
         let at = Address("127.0.0.1:0".parse().unwrap());
         let receiver = received(at, None, buffer).unwrap();
         let to = Address(([127, 0, 0, 1], receiver.port().unwrap()).into());
-        (receiver, sender(to, None, 1).unwrap())
+        (receiver, sender(to, None, (1, None)).unwrap())
     }
 
     #[cfg(target_os = "linux")]

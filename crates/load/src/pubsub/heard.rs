@@ -14,6 +14,9 @@ pub struct Heard {
     pub from: String,
     /// How long.
     pub elapsed_ns: u64,
+    /// CPU of the thread that listened, if somebody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
     /// Datagrams.
     pub datagrams: u64,
     /// Their bytes, without those of UDP and IP.
@@ -22,6 +25,10 @@ pub struct Heard {
     pub values: u64,
     /// Datagrams that the kernel dropped because the listener's buffer was full, if it says so.
     pub socket_drops: Option<u64>,
+    /// Packets that the interfaces of this host dropped meanwhile, whatever they carried, if somebody asked. Those that
+    /// dropped nothing are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub interface_drops: BTreeMap<String, u64>,
     /// The room that the kernel gave.
     pub buffer_bytes: u64,
     /// Whether times of arrival are the kernel's.

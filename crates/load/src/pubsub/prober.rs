@@ -54,7 +54,7 @@ impl Prober {
         let (socket, out, to) = match at.is_multicast() {
             true => {
                 let socket = received(at, interface, BUFFER)?;
-                (socket, sender(at, interface, 1)?, None)
+                (socket, sender(at, interface, (1, None))?, None)
             }
             // The answer comes to whoever asked.
             false => {

@@ -11,6 +11,7 @@ use pubsub::security::{GroupKeys, Mode};
 use pubsub::view::Encoding;
 use record::Progress;
 
+use super::dscp::Dscp;
 use super::key_times::KeyTimes;
 use super::values::Values;
 use super::{Address, EthernetUrl, Interface, Mqtt};
@@ -57,6 +58,8 @@ pub struct Publish {
     pub interface: Option<Interface>,
     /// How many routers multicast datagrams may pass.
     pub ttl: u32,
+    /// The class of traffic that datagrams say they are of.
+    pub dscp: Option<Dscp>,
     /// Who publishes.
     pub publisher_id: PublisherId<'static>,
     /// NetworkMessages in a cycle, one for each writer group, with ids from 1.

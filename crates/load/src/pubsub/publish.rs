@@ -59,6 +59,9 @@ pub struct Published {
     pub roll_overs: u64,
     /// From the first cycle to the end of the last.
     pub elapsed_ns: u64,
+    /// CPU of the thread that published, if somebody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
     /// How long after its time each cycle began.
     pub lateness: Option<Spread>,
     /// The same, all of it.
@@ -220,7 +223,7 @@ pub fn publish_and_tell(
     let mut outlet = match &plan.to {
         Target::Udp(to) => {
             let towards = Interface::towards(interface, *to)?;
-            let socket = sender(*to, towards, plan.ttl)?;
+            let socket = sender(*to, towards, (plan.ttl, plan.dscp))?;
             Outlet::Datagrams(Box::new(Batch::new(socket, Vec::new())))
         }
         Target::Ethernet(to) => {
@@ -267,6 +270,7 @@ pub fn publish_and_tell(
         values: 0,
         roll_overs: 0,
         elapsed_ns: 0,
+        cpu_ns: None,
         lateness: None,
         lateness_histogram: Histogram::default(),
         mqtt: None,
@@ -280,7 +284,7 @@ pub fn publish_and_tell(
             let cursor = used.as_ref().map(|used| Cursor::new(times.clone(), used));
             let described = Described::of(&plan, &kinds);
             let towards = Interface::towards(interface, discovery.at)?;
-            let way = (discovery, towards, plan.ttl);
+            let way = (discovery, towards, (plan.ttl, plan.dscp));
             Some(Teller::start(way, announcer, described, cursor)?)
         }
         _ => None,
@@ -558,6 +562,7 @@ mod tests {
             mapping: Mapping::Uadp,
             interface: None,
             ttl: 1,
+            dscp: None,
             publisher_id: PublisherId::Byte(1),
             groups: 1,
             writers: 1,

@@ -599,6 +599,8 @@ impl Received {
         Heard {
             from: ending.from,
             elapsed_ns: u64::try_from(ending.elapsed.as_nanos()).unwrap_or(u64::MAX),
+            cpu_ns: None,
+            interface_drops: BTreeMap::new(),
             datagrams: self.datagrams,
             bytes: self.bytes,
             values: self.values,

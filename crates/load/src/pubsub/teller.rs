@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::arrivals::Arrivals;
 use super::datagram::{received, sender};
 use super::described::{Announcer, Described};
+use super::dscp::Dscp;
 use super::key_times::Cursor;
 use super::publication::Discovery;
 use crate::transport::random;
@@ -63,14 +64,14 @@ pub(super) struct Teller {
 impl Teller {
     /// Opens its sockets, and begins to answer.
     pub fn start(
-        (discovery, interface, ttl): (Discovery, Option<IpAddr>, u32),
+        (discovery, interface, marks): (Discovery, Option<IpAddr>, (u32, Option<Dscp>)),
         announcer: Announcer,
         described: Described,
         cursor: Option<Cursor>,
     ) -> io::Result<Self> {
         let socket = received(discovery.at, interface, BUFFER)?;
         let group = match discovery.at.is_multicast() {
-            true => Some(sender(discovery.at, interface, ttl)?),
+            true => Some(sender(discovery.at, interface, marks)?),
             false => None,
         };
         let out = match group {

@@ -359,6 +359,9 @@ fn words(plan: &plan::Publish, to: &Url, duration: Duration) -> Vec<String> {
         Some(interval) => words.push(format!("--interval={}ns", nanos(interval))),
         None => words.push("--max".to_owned()),
     }
+    if let Some(dscp) = &plan.dscp {
+        words.push(format!("--dscp={dscp}"));
+    }
     if let Some(each) = plan.roll_over {
         words.push(format!("--roll-over={}ns", nanos(each)));
     }

@@ -1,5 +1,6 @@
 //! `uaperf listen`: what publishers send, and what of it does not come.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ use load::pubsub::{
     Address, Captured, Counted, Delay, EthernetUrl, Heard, KeyFeed, Listen, Place, Reading, Stream,
     Subscribe, Subscribed, Writer, listen_and_tell, read_capture, subscribe_and_tell,
 };
+use observe::{Link, Tree, links};
 use plan::Work;
 use plan::unit::Bytes;
 use plan::unit::duration::{show, show_nanos};
@@ -160,10 +162,11 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 at.to_string(),
             );
             let ready = || listening(&at);
-            let heard = args.common.watched.show(shown, |stop, told| {
+            let (heard, cpu_ns) = args.common.watched.show(shown, |stop, told| {
                 subscribe_and_tell(plan, stop, ready, Some(told))
             })?;
-            heard.map_err(|error| broker::failed(&at, &error))?
+            let heard = heard.map_err(|error| broker::failed(&at, &error))?;
+            Heard { cpu_ns, ..heard }
         }
         (None, Some(Ok(from))) => {
             let at = from.to_string();
@@ -181,16 +184,34 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             };
             let shown = (args.work(&at, required), args.common.duration, at.clone());
             let ready = || listening(&at);
-            let heard = args.common.watched.show(shown, |stop, told| {
+            let before = links(&Tree::here()).unwrap_or_default();
+            let (heard, cpu_ns) = args.common.watched.show(shown, |stop, told| {
                 listen_and_tell(plan, stop, ready, Some(told))
             })?;
             let hint = "listen at an address of this host, or 0.0.0.0, or at a multicast group, or at an interface";
-            heard.map_err(|failed| super::no_socket(failed.to_string(), &failed.error, hint))?
+            let heard = heard
+                .map_err(|failed| super::no_socket(failed.to_string(), &failed.error, hint))?;
+            Heard {
+                cpu_ns,
+                interface_drops: dropped_since(&before, &links(&Tree::here()).unwrap_or_default()),
+                ..heard
+            }
         }
         (None, None) => return Err(Failure::usage("want a URL, or --pcap FILE").into()),
     };
     let verdict = verdict(&heard, args.datagrams);
     super::conclude(&args.common, super::HEARD, verdict, heard, write_screen)
+}
+
+/// Packets that came in meanwhile and found no room, by the interface.
+fn dropped_since(before: &[Link], now: &[Link]) -> BTreeMap<String, u64> {
+    let dropped = |it: &Link| it.received_dropped.clone().unwrap_or(0);
+    let since = |now: &Link| {
+        let was = before.iter().find(|it| it.name == now.name)?;
+        let more = dropped(now).saturating_sub(dropped(was));
+        (more > 0).then(|| (now.name.clone(), more))
+    };
+    now.iter().filter_map(since).collect()
 }
 
 /// A screen says it by itself.
@@ -307,6 +328,13 @@ pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
             "  dropped by this host's socket buffer: not told by this system"
         )?,
     }
+    for (interface, drops) in &it.interface_drops {
+        writeln!(
+            out,
+            "  dropped by {interface} meanwhile, whatever it was: {drops} packets"
+        )?;
+    }
+    super::cpu(out, it.cpu_ns, (it.values, it.datagrams))?;
     if !it.kernel_stamps && it.datagrams > 0 {
         writeln!(
             out,

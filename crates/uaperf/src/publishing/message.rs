@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use load::pubsub::Signal;
+use load::pubsub::{Dscp, Signal};
 use plan::unit::duration::parse;
 use pubsub::PublisherId;
 use pubsub::layout::Layout;
@@ -50,6 +50,9 @@ pub struct Message {
     /// Routers that multicast datagrams may pass
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
     pub ttl: u32,
+    /// The class of traffic that datagrams say they are of (DSCP): 0 to 63, or a name such as ef or af31
+    #[arg(long, value_name = "CLASS")]
+    pub dscp: Option<Dscp>,
 }
 
 impl Message {

@@ -223,6 +223,23 @@ pub fn no_socket(what: String, error: &std::io::Error, hint: &str) -> Failure {
     Failure::new(what).hint(hint)
 }
 
+/// What CPU it took, for each value if they are known, else for each message.
+fn cpu(out: &mut String, spent: Option<u64>, (values, messages): (u64, u64)) -> std::fmt::Result {
+    let Some(spent) = spent.filter(|_| messages > 0) else {
+        return Ok(());
+    };
+    let (of, what) = match values {
+        0 => (messages, "message"),
+        values => (values, "value"),
+    };
+    writeln!(
+        out,
+        "  CPU       {}, {} for each {what}",
+        show(Duration::from_nanos(spent)),
+        show_nanos(spent as f64 / of as f64)
+    )
+}
+
 /// One line of figures.
 fn spread(out: &mut String, name: &str, it: &Spread) -> std::fmt::Result {
     let show = |ns: u64| show(Duration::from_nanos(ns));

@@ -178,6 +178,7 @@ impl TryFrom<Publish> for Asked {
             interface: common.interface.as_ref().map(ToString::to_string),
             listen_interface: listen_interface.map(|it| it.to_string()),
             ttl: message.ttl,
+            dscp: message.dscp.map(|it| it.to_string()),
             publisher: message.publisher.clone(),
             groups: message.groups,
             writers: message.writers,

@@ -142,6 +142,17 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     if args.announce == Some(Duration::ZERO) {
         return Err(Failure::usage("--announce 0s: want more than nothing").into());
     }
+    if let Some(dscp) = args.message.dscp
+        && !matches!(args.to, Url::Udp(_))
+    {
+        let what = format!(
+            "--dscp {dscp} with {}: it is of datagrams over UDP",
+            args.to
+        );
+        return Err(Failure::usage(what)
+            .hint("frames have a priority instead: opc.eth://MAC:VID.PCP")
+            .into());
+    }
     let to = match args.to.clone() {
         Url::Udp(_) | Url::Ethernet(_) if mapping != Mapping::Uadp => {
             let way = args.to.way().unwrap_or_default();
@@ -168,6 +179,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         mapping,
         interface: args.common.interface.clone(),
         ttl: args.message.ttl,
+        dscp: args.message.dscp,
         publisher_id: message::publisher_id(&args.message.publisher),
         groups: args.message.groups,
         writers: args.message.writers,
@@ -206,13 +218,13 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let shown = (args.work(), args.common.duration, args.to.to_string());
-    let published = args
-        .common
-        .watched
-        .show(shown, |stop, told| {
-            publish_and_tell(plan, stop, |_| (), Some(told))
-        })?
-        .map_err(failed)?;
+    let (published, cpu_ns) = args.common.watched.show(shown, |stop, told| {
+        publish_and_tell(plan, stop, |_| (), Some(told))
+    })?;
+    let published = Published {
+        cpu_ns,
+        ..published.map_err(failed)?
+    };
     let interval = args.message.interval();
     let verdict = verdict(&published, interval);
     super::conclude(
@@ -238,6 +250,7 @@ impl Args {
             interface: self.common.interface.as_ref().map(ToString::to_string),
             listen_interface: None,
             ttl: message.ttl,
+            dscp: message.dscp.map(|it| it.to_string()),
             publisher: message.publisher.clone(),
             groups: message.groups,
             writers: message.writers,
@@ -360,6 +373,7 @@ pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result
             "  a datagram of more than 1472 bytes is cut into fragments by IP"
         )?;
     }
+    super::cpu(out, it.cpu_ns, (it.values, it.datagrams))?;
     if let Some(asked) = &it.discovery {
         writeln!(
             out,

@@ -57,12 +57,12 @@ pub fn progress(core: usize, it: SoFar, cpu: Option<Duration>) -> Progress {
 
 impl Args {
     /// Does this work in a thread of its own, and shows meanwhile what it tells. What it is given is set when it is to
-    /// end before its time: by Ctrl-C or by a key.
+    /// end before its time: by Ctrl-C or by a key. What came of it, and the CPU that the thread took for it.
     pub fn show<T: Send>(
         &self,
         (work, duration, at): (Work, Duration, String),
         carry_out: impl FnOnce(&AtomicBool, &mut dyn FnMut(SoFar)) -> T + Send,
-    ) -> anyhow::Result<T> {
+    ) -> anyhow::Result<(T, Option<u64>)> {
         let phase = Phase {
             duration: Some(duration),
             warmup: Warmup::Given {
@@ -89,7 +89,8 @@ impl Args {
                     // Nobody may be listening.
                     let _ = tells.send(progress(0, so_far, spent().ok()));
                 };
-                carry_out(stop, &mut tell)
+                let done = carry_out(stop, &mut tell);
+                (done, spent().ok().map(nanos))
             })?;
             loop {
                 match told.recv_timeout(LOOK) {

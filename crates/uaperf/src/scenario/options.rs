@@ -187,6 +187,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("interval", "'5ms'", ""),
     ("max", "true", ""),
     ("ttl", "3", ""),
+    ("dscp", "'ef'", ""),
     ("strict", "true", ""),
     ("mapping", "'json'", "to = 'mqtt://127.0.0.1'"),
     ("client_cert", "'me.der'", "client_key = 'me.pem'"),

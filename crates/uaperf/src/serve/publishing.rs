@@ -269,6 +269,7 @@ impl Publishers {
             mapping: broker::mapping(&it.broker.mapping),
             interface: interface(it)?,
             ttl: 1,
+            dscp: None,
             publisher_id: PublisherId::UInt16(id),
             groups: 1,
             writers: 1,
