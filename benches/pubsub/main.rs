@@ -130,6 +130,7 @@ fn plan(at: &str, cycles: u64) -> Publish {
         duration: Duration::from_secs(60),
         cycles: Some(cycles),
         discovery: None,
+        fates: None,
         progress: None,
         endpoints: Vec::new(),
     }

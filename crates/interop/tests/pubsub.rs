@@ -254,6 +254,7 @@ fn it_reads_what_is_published(name: &str, secured: Option<Secured>) {
                 keys: secured.map(|it| (1, it.keys())).into_iter().collect(),
                 roll_over: None,
                 key_times: None,
+                fates: None,
                 progress: None,
                 interval: Some(Duration::from_millis(5)),
                 duration: Duration::from_secs(60),

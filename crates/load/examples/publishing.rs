@@ -54,6 +54,7 @@ fn main() {
         duration: Duration::from_secs(600),
         cycles: Some(rounds),
         discovery: None,
+        fates: None,
         progress: None,
         endpoints: Vec::new(),
     };

@@ -63,7 +63,9 @@ pub use counters::Counted;
 pub use describe::{Brokered, Plant, Publishing, Secured};
 pub use directory::REGISTER_EVERY;
 pub use endpoints::endpoints_at;
-pub use fault::{Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target};
+pub use fault::{
+    DatagramFate, Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target,
+};
 pub use file::{LEAST_MEMORY, is_origin};
 pub use ledger::{GroundTruth, Messages, Subscriptions, Taking, TakingNow, Tally, Updates, Values};
 pub use limits::{Limits, Transfer};
@@ -72,7 +74,7 @@ pub use profile::Profile;
 pub use refused::Refused;
 pub use security_group::{GroupCount, SecurityGroup};
 pub use server::Server;
-pub use signals::Signals;
+pub use signals::{DatagramFaults, Signals};
 pub use site::Site;
 pub use start_error::StartError;
 pub use trust::TrustPolicy;

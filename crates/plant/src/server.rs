@@ -27,7 +27,7 @@ use crate::listening::{Listening, Way};
 use crate::nodeset::NodeSet;
 use crate::pool::{HELPERS, Pool};
 use crate::shared::Shared;
-use crate::signals::Signals;
+use crate::signals::{DatagramFaults, Signals};
 use crate::site::{Place, Site};
 use crate::space::publish_subscribe::{self, Publisher};
 use crate::space::server_object::Own;
@@ -305,6 +305,11 @@ impl Server {
     /// Its signals, or the first so many, to publish them.
     pub fn signals(&self, most: Option<usize>) -> Signals {
         Signals::of(&self.shared, most)
+    }
+
+    /// The faults that are about datagrams, for who publishes its signals.
+    pub fn datagram_faults(&self) -> DatagramFaults {
+        DatagramFaults::of(&self.shared)
     }
 
     /// What is published, each with its counts, which whoever publishes has to keep.

@@ -4,9 +4,35 @@ use std::sync::Arc;
 
 use wire::template::walk::BuiltInType;
 
+use crate::fault::{Class, DatagramFate};
 use crate::shared::Shared;
 use crate::space::NodeIndex;
 use crate::space::publish_subscribe::DataSetField;
+
+/// The faults of a server that are about the datagrams by which its signals are published.
+pub struct DatagramFaults(Arc<Shared>);
+
+impl std::fmt::Debug for DatagramFaults {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("DatagramFaults").finish_non_exhaustive()
+    }
+}
+
+impl DatagramFaults {
+    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+        Self(Arc::clone(shared))
+    }
+
+    /// Whether there are any now.
+    pub fn are_wanted(&self) -> bool {
+        self.0.faults.want(Class::Datagram)
+    }
+
+    /// What is to become of the next datagram.
+    pub fn next(&self) -> DatagramFate {
+        self.0.faults.datagram(self.0.clock.now().mono)
+    }
+}
 
 /// All variables that change by themselves and are a Boolean or a number, in the order of the address space.
 pub struct Signals {

@@ -397,3 +397,112 @@ fn a_server_says_what_it_publishes_and_a_listener_finds_it_with_the_keys() {
         said.err
     );
 }
+
+/// Hits of the faults that a plant had, in the order in which they were given, once it has ended.
+fn hits(mut server: Server, ledger: &Path) -> Vec<u64> {
+    server.signal("TERM");
+    server.child.wait().unwrap();
+    let told = support::json(ledger);
+    let faults = told["faults"].as_array().unwrap();
+    faults
+        .iter()
+        .map(|it| it["hits"].as_u64().unwrap())
+        .collect()
+}
+
+/// What a listener says of the only writer that it heard, and of what it could not read.
+fn only(told: &serde_json::Value) -> (&serde_json::Value, u64) {
+    let result = &told["result"];
+    let streams = result["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), 1, "{result}");
+    let unread = result["unread"].as_array().unwrap();
+    let unread = unread.iter().map(|it| it["datagrams"].as_u64().unwrap());
+    (&streams[0]["writers"][0]["sequence"], unread.sum())
+}
+
+#[test]
+fn what_a_plant_does_to_its_datagrams_is_what_a_listener_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = free();
+    let listener = command(
+        folder.path(),
+        &["listen", &url, "--duration", "6s", "--json"],
+    )
+    .stdout(std::process::Stdio::piped())
+    .stderr(std::process::Stdio::null())
+    .spawn()
+    .unwrap();
+    // One after the other, so that each datagram has one of them at most.
+    let windows = [
+        ("drop", "1s"),
+        ("corrupt", "1500ms"),
+        ("repeat", "2s"),
+        ("reorder", "2500ms"),
+        ("delay=25ms", "3s"),
+    ];
+    let faults: Vec<String> = windows
+        .iter()
+        .map(|(effect, after)| {
+            format!("--fault={effect},on=datagram,every=4,after={after},for=400ms")
+        })
+        .collect();
+    let ledger = folder.path().join("ledger.json");
+    let kept = ledger.display().to_string();
+    let words = [
+        "--publish",
+        &url,
+        "--publish-interval",
+        "5ms",
+        "--ledger",
+        &kept,
+    ];
+    let faults = faults.iter().map(String::as_str);
+    let words: Vec<&str> = words.into_iter().chain(faults).collect();
+    let server = serve(folder.path(), PLANT, &words);
+    std::thread::sleep(Duration::from_secs(4));
+    let hits = hits(server, &ledger);
+    let heard = listener.wait_with_output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&heard.stdout).unwrap();
+    let (counted, unread) = only(&told);
+    let [drop, corrupt, repeat, reorder, delay] = hits[..] else {
+        panic!("{hits:?}");
+    };
+    assert!(hits.iter().all(|it| *it > 2), "{hits:?}");
+    assert_eq!(unread, corrupt, "{told}");
+    assert_eq!(counted["lost"], drop + corrupt, "{hits:?} {told}");
+    assert_eq!(counted["duplicates"], repeat, "{hits:?} {told}");
+    assert_eq!(counted["late"], reorder + delay, "{hits:?} {told}");
+}
+
+#[test]
+fn a_datagram_that_is_signed_with_another_key_is_refused_and_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = free();
+    let plant = format!(
+        "{PLANT}[[security_group]]\nid = 'line'\n\
+         [[publish]]\nto = '{url}'\ninterval = '10ms'\nsecurity_group = 'line'\n"
+    );
+    let ledger = folder.path().join("ledger.json");
+    let kept = ledger.display().to_string();
+    let fault = "wrong_key,on=datagram,every=5,after=3s,for=1s";
+    let words = ["--trust", "--ledger", &kept, "--fault", fault];
+    let server = serve(folder.path(), &plant, &words);
+    let words = [
+        "listen",
+        &server.url,
+        "--trust",
+        "--json",
+        "--duration",
+        "6s",
+    ];
+    let said = Said::by(&mut command(folder.path(), &words));
+    let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let hits = hits(server, &ledger)[0];
+    let (counted, unread) = only(&told);
+    assert!(hits > 2, "{}", said.err);
+    assert_eq!(
+        (counted["lost"].as_u64(), unread),
+        (Some(hits), hits),
+        "{told}"
+    );
+}

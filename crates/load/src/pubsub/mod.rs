@@ -2,6 +2,7 @@
 
 mod address;
 mod arrivals;
+mod astray;
 mod batch;
 mod broker;
 mod broker_url;
@@ -41,6 +42,7 @@ mod telling;
 mod values;
 
 pub use address::{Address, AddressError};
+pub use astray::{Fate, Fates};
 pub use broker::{BrokerError, Login, Mqtt};
 pub use broker_url::{BrokerUrl, BrokerUrlError};
 pub use capture::{CaptureError, Reading, read_capture};

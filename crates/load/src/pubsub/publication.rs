@@ -11,6 +11,7 @@ use pubsub::security::{GroupKeys, Mode};
 use pubsub::view::Encoding;
 use record::Progress;
 
+use super::astray::Fates;
 use super::dscp::Dscp;
 use super::key_times::KeyTimes;
 use super::values::Values;
@@ -88,6 +89,8 @@ pub struct Publish {
     pub cycles: Option<u64>,
     /// Where probes are answered, over UDP.
     pub discovery: Option<Discovery>,
+    /// What goes wrong with datagrams on purpose; none: nothing.
+    pub fates: Option<Box<dyn Fates>>,
     /// Who looks at what it has done so far.
     pub progress: Option<Arc<Progress>>,
     /// The endpoints of the server that it is, too.

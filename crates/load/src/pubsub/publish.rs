@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use wire::template::walk::BuiltInType;
 use wire::types::{DataValue, DateTime, Variant};
 
+use super::astray::Astray;
 use super::batch::{Batch, Sent};
 use super::courier::Courier;
 use super::datagram::sender;
@@ -307,6 +308,7 @@ pub fn publish_and_tell(
     let end = start + plan.duration;
     // Messages that go to the kernel together have one time, since reading clocks takes as long as making a message.
     let (mut now, mut is_old) = (clock.now(), false);
+    let mut astray = Astray::new(plan.fates.take());
     while planned.is_none_or(|planned| done.cycles < planned) {
         if stop.load(Ordering::Relaxed) {
             done.interrupted = true;
@@ -318,7 +320,8 @@ pub fn publish_and_tell(
         if let (Some(interval), Some(timer)) = (interval, &mut timer) {
             let due = start + Duration::from_nanos(interval.saturating_mul(done.cycles));
             while now.mono < due && !stop.load(Ordering::Relaxed) {
-                let mut timeout = timer.until(due, now.mono);
+                let wake = astray.due().map_or(due, |it| it.min(due));
+                let mut timeout = timer.until(wake, now.mono);
                 if let Some(telling) = &mut telling {
                     telling.turn(now.mono.nanos_since(start), done.so_far());
                     timeout = telling.patience(timeout);
@@ -328,6 +331,10 @@ pub fn publish_and_tell(
                         return Err(error.into());
                     }
                     _ => now = clock.now(),
+                }
+                if astray.due().is_some_and(|it| it <= now.mono) {
+                    let late = astray.release(now.mono, &mut outlet)?;
+                    done.note(late, token, expired, each);
                 }
                 outlet.turn();
             }
@@ -376,6 +383,14 @@ pub fn publish_and_tell(
                 plan.values.set(&kinds, form, set, done.cycles)?;
             }
             let len = match form {
+                Form::Uadp(template) if astray.is_wanted() && outlet.slot().is_some() => {
+                    if !template.write(now.utc, &mut out) {
+                        return Err(PublishError::KeyUsedUp);
+                    }
+                    let is_secured = plan.mode.is_some();
+                    sent.add(astray.send(&out, is_secured, now.mono, &mut outlet)?);
+                    out.len()
+                }
                 Form::Uadp(template) => {
                     // A datagram is written where it waits for the call that sends it.
                     let waits = outlet.slot();
@@ -414,7 +429,8 @@ pub fn publish_and_tell(
             telling.turn(now.mono.nanos_since(start), done.so_far());
         }
     }
-    let waited = outlet.flush()?;
+    let mut waited = outlet.flush()?;
+    waited.add(astray.end(&mut outlet)?);
     done.note(waited, token, expired, each);
     done.elapsed_ns = clock.mono().nanos_since(start);
     if let Some(telling) = &mut telling {
@@ -577,6 +593,7 @@ mod tests {
             duration: Duration::from_secs(1),
             cycles: Some(1),
             discovery: None,
+            fates: None,
             progress: Some(Arc::clone(&progress)),
             endpoints: Vec::new(),
         };

@@ -33,6 +33,8 @@ pub enum Class {
     Connection = 16,
     /// A loop has done what it could without waiting, requests among it.
     Turn = 32,
+    /// A NetworkMessage is to be published.
+    Datagram = 64,
 }
 
 /// Requests of a few turns of a loop, of each type how many.
@@ -97,6 +99,23 @@ pub struct MessageFate {
     pub behind: u32,
     /// Its connection is cut before it is sent.
     pub disconnect: bool,
+}
+
+/// What is to become of a NetworkMessage that is published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DatagramFate {
+    /// It is sent so much later.
+    pub delay: Duration,
+    /// It is not sent.
+    pub lost: bool,
+    /// It is sent so many times more.
+    pub more: u32,
+    /// It is sent behind so many that follow.
+    pub behind: u32,
+    /// Nobody can read it.
+    pub corrupt: bool,
+    /// Its signature is not one of its key.
+    pub wrong_key: bool,
 }
 
 /// What is to become of a value.
@@ -218,6 +237,7 @@ impl Active {
             _ if self.slows().is_some() => class(&[Class::Turn]),
             Target::Request | Target::Service(_) | Target::Session => class(&[Class::Request]),
             Target::Notification => class(&[Class::Message]),
+            Target::Datagram => class(&[Class::Datagram]),
             Target::Value => match self.fault.effect {
                 Effect::Bad(_) => class(&[Class::Report, Class::Read]),
                 _ => class(&[Class::Report]),
@@ -361,7 +381,7 @@ impl Faults {
                 Effect::Refuse => fate.bad = Some(StatusCode::BadTooManySessions),
                 Effect::Disconnect => fate.disconnect = true,
                 Effect::Restart(time) => fate.restart = Some(time),
-                Effect::Overflow | Effect::Slower(_) => {}
+                Effect::Overflow | Effect::Slower(_) | Effect::Corrupt | Effect::WrongKey => {}
             }
         }
         fate
@@ -397,6 +417,26 @@ impl Faults {
                 Effect::Repeat(more) => fate.more += more,
                 Effect::Reorder(behind) => fate.behind = behind,
                 Effect::Disconnect => fate.disconnect = true,
+                _ => {}
+            }
+        }
+        fate
+    }
+
+    /// A NetworkMessage is to be published.
+    pub fn datagram(&self, now: Instant) -> DatagramFate {
+        let mut fate = DatagramFate::default();
+        for one in &mut self.lock().list {
+            if one.fault.on != Target::Datagram || !one.chance.event(now) {
+                continue;
+            }
+            match one.fault.effect {
+                Effect::Delay(time) => fate.delay += time,
+                Effect::Drop => fate.lost = true,
+                Effect::Repeat(more) => fate.more += more,
+                Effect::Reorder(behind) => fate.behind = behind,
+                Effect::Corrupt => fate.corrupt = true,
+                Effect::WrongKey => fate.wrong_key = true,
                 _ => {}
             }
         }

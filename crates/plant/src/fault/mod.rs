@@ -9,7 +9,7 @@ mod chance;
 mod text;
 
 pub use active::{
-    Class, FaultCount, Faults, Mark, MessageFate, NoSuchNode, RequestFate, Tick, Turn,
+    Class, DatagramFate, FaultCount, Faults, Mark, MessageFate, NoSuchNode, RequestFate, Tick, Turn,
 };
 pub use chance::{Pick, Rule};
 pub use text::FaultError;
@@ -39,6 +39,10 @@ pub enum Effect {
     Repeat(u32),
     /// It is sent behind so many of those that follow.
     Reorder(u32),
+    /// Its first byte names a version that there is not: nobody can read it.
+    Corrupt,
+    /// Its signature is not one of its key. What has none is corrupt instead.
+    WrongKey,
     /// Its overflow bit is set.
     Overflow,
     /// It has this status instead.
@@ -60,6 +64,8 @@ pub enum Target {
     Service(Kind),
     /// Notification messages.
     Notification,
+    /// NetworkMessages that are published over UDP or in frames.
+    Datagram,
     /// Values of variables, as they are read or reported.
     Value,
     /// Connections.

@@ -23,7 +23,7 @@ pub enum FaultError {
     /// A key that means nothing.
     #[error(
         "no such key in a fault: {0:?} (want an effect: delay, service_time, stall, drop, repeat, \
-         reorder, overflow, bad, refuse, disconnect, restart; or on, node, share, every, period, \
+         reorder, corrupt, wrong_key, overflow, bad, refuse, disconnect, restart; or on, node, share, every, period, \
          after, for, times, seed)"
     )]
     Key(String),
@@ -57,12 +57,23 @@ pub enum FaultError {
 
 /// The effects by name, with what they can happen to, the first being meant when nothing is said.
 const EFFECTS: &[(&str, &[&str])] = &[
-    ("delay", &["request", "SERVICE", "notification"]),
+    ("delay", &["request", "SERVICE", "notification", "datagram"]),
     ("service_time", &["request", "SERVICE"]),
     ("stall", &["server", "request", "SERVICE"]),
-    ("drop", &["notification", "request", "SERVICE", "value"]),
-    ("repeat", &["notification", "request", "SERVICE"]),
-    ("reorder", &["notification", "request", "SERVICE"]),
+    (
+        "drop",
+        &["notification", "request", "SERVICE", "value", "datagram"],
+    ),
+    (
+        "repeat",
+        &["notification", "request", "SERVICE", "datagram"],
+    ),
+    (
+        "reorder",
+        &["notification", "request", "SERVICE", "datagram"],
+    ),
+    ("corrupt", &["datagram"]),
+    ("wrong_key", &["datagram"]),
     ("overflow", &["value"]),
     ("bad", &["request", "SERVICE", "value"]),
     ("refuse", &["connection", "session"]),
@@ -76,11 +87,12 @@ const EFFECTS: &[(&str, &[&str])] = &[
 /// The same for people, by effect.
 fn allowed(effect: &str) -> &'static str {
     match effect {
-        "delay" => "request, a service such as read, notification",
+        "delay" => "request, a service such as read, notification, datagram",
         "service_time" => "request, a service such as read",
         "stall" | "restart" => "server, request, a service such as read",
-        "drop" => "notification, request, a service such as read, value",
-        "repeat" | "reorder" => "notification, request, a service such as read",
+        "drop" => "notification, request, a service such as read, value, datagram",
+        "repeat" | "reorder" => "notification, request, a service such as read, datagram",
+        "corrupt" | "wrong_key" => "datagram",
         "overflow" => "value",
         "bad" => "request, a service such as read, value",
         "refuse" => "connection, session",
@@ -221,6 +233,8 @@ impl Draft {
             "drop" => ("drop", plain(Effect::Drop)?),
             "repeat" => ("repeat", Effect::Repeat(some(name, value)?)),
             "reorder" => ("reorder", Effect::Reorder(some(name, value)?)),
+            "corrupt" => ("corrupt", plain(Effect::Corrupt)?),
+            "wrong_key" => ("wrong_key", plain(Effect::WrongKey)?),
             "overflow" => ("overflow", plain(Effect::Overflow)?),
             "bad" => ("bad", Effect::Bad(status(name, value)?)),
             "refuse" => ("refuse", plain(Effect::Refuse)?),
@@ -288,7 +302,7 @@ impl Draft {
     fn finish(self) -> Result<Fault, FaultError> {
         let (name, effect) = self
             .effect
-            .ok_or(FaultError::Contradiction("a fault needs an effect: delay, service_time, stall, drop, repeat, reorder, overflow, bad, refuse, disconnect or restart"))?;
+            .ok_or(FaultError::Contradiction("a fault needs an effect: delay, service_time, stall, drop, repeat, reorder, corrupt, wrong_key, overflow, bad, refuse, disconnect or restart"))?;
         let targets = EFFECTS.iter().find(|(effect, _)| *effect == name);
         let targets = targets.map_or(&[][..], |(_, targets)| targets);
         let on = match self.on {
@@ -369,6 +383,7 @@ fn target(value: &str) -> Result<Target, FaultError> {
     Ok(match asked {
         "request" | "response" => Target::Request,
         "notification" => Target::Notification,
+        "datagram" => Target::Datagram,
         "value" => Target::Value,
         "connection" => Target::Connection,
         "session" => Target::Session,
@@ -377,7 +392,7 @@ fn target(value: &str) -> Result<Target, FaultError> {
             let mut kinds = Request::KINDS.iter();
             let found = kinds.find(|kind| squeezed(service(**kind)) == name);
             Target::Service(*found.ok_or_else(|| {
-                let want = "want request, notification, value, connection, session, server, or a service: read, write, browse, call, publish, create_session …";
+                let want = "want request, notification, datagram, value, connection, session, server, or a service: read, write, browse, call, publish, create_session …";
                 wrong("on", value, want)
             })?)
         }
@@ -389,6 +404,7 @@ impl fmt::Display for Target {
         match self {
             Self::Request => f.write_str("request"),
             Self::Notification => f.write_str("notification"),
+            Self::Datagram => f.write_str("datagram"),
             Self::Value => f.write_str("value"),
             Self::Connection => f.write_str("connection"),
             Self::Session => f.write_str("session"),
@@ -418,6 +434,8 @@ impl fmt::Display for Fault {
             Effect::Drop => f.write_str("drop")?,
             Effect::Repeat(n) => write!(f, "repeat={n}")?,
             Effect::Reorder(n) => write!(f, "reorder={n}")?,
+            Effect::Corrupt => f.write_str("corrupt")?,
+            Effect::WrongKey => f.write_str("wrong_key")?,
             Effect::Overflow => f.write_str("overflow")?,
             Effect::Bad(status) => {
                 let code = status.bits();

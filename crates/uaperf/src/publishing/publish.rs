@@ -197,6 +197,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             at,
             each: args.announce,
         }),
+        fates: None,
         progress: None,
         endpoints: Vec::new(),
     };

@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::Context;
 use load::access::TlsTrust;
 use load::pubsub::{
-    Address, Discovery, Interface, KeyService, KeySupply, Login, Mqtt, Publish, PublishError,
-    Published, SecurityKeys, Source, Target, Values, publish,
+    Address, Discovery, Fate, Fates, Interface, KeyService, KeySupply, Login, Mqtt, Publish,
+    PublishError, Published, SecurityKeys, Source, Target, Values, publish,
 };
 use plan::unit::duration::{parse, show};
 use plant::{Config, Secured, SecurityGroup, Server, Signals, Watch};
@@ -205,6 +205,35 @@ impl Source for OfPlant {
 /// The signals of a server.
 struct OfPlant(Signals);
 
+/// The faults of a server that are about datagrams.
+#[derive(Debug)]
+struct OfFaults(plant::DatagramFaults);
+
+impl Fates for OfFaults {
+    fn are_wanted(&self) -> bool {
+        self.0.are_wanted()
+    }
+
+    fn next(&mut self) -> Fate {
+        let plant::DatagramFate {
+            delay,
+            lost,
+            more,
+            behind,
+            corrupt,
+            wrong_key,
+        } = self.0.next();
+        Fate {
+            delay,
+            lost,
+            more,
+            behind,
+            corrupt,
+            wrong_key,
+        }
+    }
+}
+
 /// Publishers that run, each with a thread.
 #[derive(Default)]
 pub struct Publishers {
@@ -290,6 +319,7 @@ impl Publishers {
             duration: FOR_GOOD,
             cycles: None,
             discovery: discovery(it)?,
+            fates: Some(Box::new(OfFaults(server.datagram_faults()))),
             progress: Some(Arc::clone(progress)),
             endpoints: endpoints(server),
         };
