@@ -146,14 +146,18 @@ fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
 }
 
 /// How often a thread was switched away from, because it waited and because another was to run, and how often it went on
-/// on another core. Where `sched` is there, it has all of it.
+/// on another core. Where `sched` has all of it, nothing else is read.
 fn moves(tree: &Tree, of: impl Fn(&str) -> String) -> [Figure<u64>; 3] {
     let path = of("sched");
-    if let Ok(text) = tree.text(&path) {
-        let figures = scheduled(&text, &path);
-        if figures.iter().all(Result::is_ok) {
-            return figures;
+    let [voluntary, involuntary, migrations] = match tree.text(&path) {
+        Ok(text) => scheduled(&text, &path),
+        Err(_) => {
+            let why = "the kernel was built without CONFIG_SCHED_DEBUG";
+            std::array::from_fn(|_| Err(NotAvailable::because(why)))
         }
+    };
+    if voluntary.is_ok() && involuntary.is_ok() {
+        return [voluntary, involuntary, migrations];
     }
     let path = of("status");
     let text = tree.text(&path);
@@ -161,9 +165,7 @@ fn moves(tree: &Tree, of: impl Fn(&str) -> String) -> [Figure<u64>; 3] {
     [
         switches("voluntary_ctxt_switches"),
         switches("nonvoluntary_ctxt_switches"),
-        Err(NotAvailable::because(
-            "the kernel was built without CONFIG_SCHED_DEBUG",
-        )),
+        migrations,
     ]
 }
 

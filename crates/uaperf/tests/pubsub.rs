@@ -286,7 +286,12 @@ fn what_cannot_be_is_said_with_what_to_do() {
     let wrong = wrong.display().to_string();
     let to = "opc.udp://127.0.0.1:9";
     let frames = "opc.eth://01-00-5e-00-00-01";
-    let cases: [(&[&str], i32, &str); 8] = [
+    let cases: [(&[&str], i32, &str); 9] = [
+        (
+            &["listen", "opc.udp://127.0.0.1:0", "--listeners", "2"],
+            2,
+            "want a group",
+        ),
         (
             &["publish", frames, "--dscp", "ef"],
             2,
@@ -323,6 +328,79 @@ fn what_cannot_be_is_said_with_what_to_do() {
     assert_eq!(said.code, 1);
     assert!(
         said.out.starts_with("INCOMPLETE: nothing came"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn listeners_to_a_group_hear_the_same_each_with_its_own_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let group = [239, 255, 7, 2];
+    let probe = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let joined = probe.join_multicast_v4(&group.into(), &[127, 0, 0, 1].into());
+    if joined.is_err() {
+        without::skipped(
+            "several listeners",
+            "this machine has no multicast on its loopback",
+            "ip link set lo multicast on",
+        );
+        return;
+    }
+    // A port that nobody has.
+    let port = probe.local_addr().unwrap().port();
+    drop(probe);
+    let at = format!("opc.udp://239.255.7.2:{port}");
+    let keys = keys(folder.path());
+    let words = [
+        "listen",
+        &at,
+        "--interface",
+        "127.0.0.1",
+        "--listeners",
+        "3",
+    ];
+    let more = ["--datagrams", "50", "--keys", &keys, "--expect", "loss=0"];
+    let mut listener = command(folder.path(), &words)
+        .args(more)
+        .args(["--duration", "60s", "--json", "--out", "heard.json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut said = BufReader::new(listener.stderr.take().unwrap());
+    while !line.contains("listening at") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it ended");
+    }
+    let security = ["--keys", &keys, "--security", "sign-and-encrypt"];
+    let words = [
+        &at,
+        "--interface",
+        "127.0.0.1",
+        "--interval",
+        "1ms",
+        "--cycles",
+        "50",
+    ];
+    publish(folder.path(), &[&words[..], &security].concat());
+    let output = listener.wait_with_output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let heard = &told["result"];
+    let others = heard["others"].as_array().unwrap();
+    assert_eq!(others.len(), 2, "{heard}");
+    for each in others.iter().chain([heard]) {
+        assert_eq!(
+            (&each["datagrams"], &each["values"]),
+            (&50.into(), &5000.into()),
+            "{each}"
+        );
+    }
+    let said = Said::by(&mut command(folder.path(), &["show", "heard.json"]));
+    assert!(
+        said.out.contains("listener 3: 50 datagrams"),
         "{}",
         said.out
     );

@@ -23,7 +23,22 @@ impl Figures for Published {
 }
 
 impl Figures for Heard {
+    /// Of several listeners what is lost or cannot be read is that of the worst, and all else of the first.
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
+        let own = self.own_figure(measure, stat)?;
+        Some(match stat {
+            Stat::Errors | Stat::Loss | Stat::LossShare => {
+                let others = self.others.iter();
+                let others = others.filter_map(|it| it.own_figure(measure, stat));
+                others.fold(own, f64::max)
+            }
+            _ => own,
+        })
+    }
+}
+
+impl Heard {
+    fn own_figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
         let seconds = self.elapsed_ns.max(1) as f64 / 1e9;
         // Times of several streams are held to the worst of them.
         let worst = |of: fn(&Stream) -> Option<&Spread>| {

@@ -51,6 +51,9 @@ pub struct Heard {
     /// What the server says that it publishes, which was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<Vec<PubSubConnection>>,
+    /// What listeners beside this one heard of the same, each with a socket and a thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Heard>,
     /// Ended before its time.
     pub interrupted: bool,
     /// What else the capture says that was read instead of a socket.

@@ -601,6 +601,7 @@ impl Received {
             elapsed_ns: u64::try_from(ending.elapsed.as_nanos()).unwrap_or(u64::MAX),
             cpu_ns: None,
             interface_drops: BTreeMap::new(),
+            others: Vec::new(),
             datagrams: self.datagrams,
             bytes: self.bytes,
             values: self.values,

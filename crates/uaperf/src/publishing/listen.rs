@@ -1,30 +1,29 @@
 //! `uaperf listen`: what publishers send, and what of it does not come.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Captured, Counted, Delay, EthernetUrl, Heard, KeyFeed, Listen, Place, Reading, Stream,
-    Subscribe, Subscribed, Writer, listen_and_tell, read_capture, subscribe_and_tell,
+    Address, Heard, KeyFeed, Listen, Place, Reading, Subscribe, listen_and_tell, read_capture,
+    subscribe_and_tell,
 };
 use observe::{Link, Tree, links};
 use plan::Work;
 use plan::unit::Bytes;
-use plan::unit::duration::{show, show_nanos};
+use plan::unit::duration::show;
 use pubsub::security::{KeyRing, Mode};
 
 use super::broker::{self, Broker, Url};
 use super::keys::KeySource;
 use super::server::{self, Origin};
-use super::{Common, Taking, Verdict};
+use super::{Common, Taking, Verdict, heard};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick::stage;
-use crate::screen::{plain, tell};
+use crate::screen::tell;
 
 /// Listen to PubSub publishers over UDP, Ethernet or MQTT: who, what, how often, and what was lost
 #[derive(Debug, clap::Args)]
@@ -41,6 +40,9 @@ pub struct Args {
     /// End after so many datagrams
     #[arg(long, value_name = "N")]
     datagrams: Option<u64>,
+    /// Listeners to the same group, each with a socket and a thread; the first is shown in full
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "pcap")]
+    listeners: u32,
     #[command(flatten)]
     taking: Taking,
     /// Ask publishers what they send, over UDP: at a group such as opc.udp://224.0.2.14, or at the address of one
@@ -98,23 +100,31 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         Some(Origin::There(url)) => Some(url.clone()),
         None => None,
     };
-    let mut keys = KeyRing::new(required, tolerance);
+    if let Some(at) = &from {
+        super::can_listen(args.listeners, at)?;
+    }
+    let mut known = Vec::new();
     match &args.common.keys {
         None => {}
-        Some(KeySource::File(file)) => {
-            for (token, key) in super::keys::read(file)? {
-                keys.insert(token, key);
-            }
-        }
+        Some(KeySource::File(file)) => known = super::keys::read(file)?,
         Some(KeySource::Service(url)) => {
             let service = &args.common.key_service;
             supply = Some(service.supply(url, &service.secret()?, trusting, true, global)?);
         }
     }
-    let mut feed = supply.as_ref().map(|it| KeyFeed::new(it.times()));
-    if let Some(feed) = &mut feed {
-        feed.turn(&mut keys, None);
-    }
+    // Each listener has its own: which messages it has seen belongs to them.
+    let secured = || {
+        let mut keys = KeyRing::new(required, tolerance);
+        for (token, key) in &known {
+            keys.insert(*token, key.clone());
+        }
+        let mut feed = supply.as_ref().map(|it| KeyFeed::new(it.times()));
+        if let Some(feed) = &mut feed {
+            feed.turn(&mut keys, None);
+        }
+        (keys, feed)
+    };
+    let (keys, feed) = secured();
     let heard = match (&args.pcap, from.map(Url::without_broker)) {
         (Some(_), Some(Err(url))) => {
             let what = format!("--pcap with {url}: what goes to brokers is not read of captures");
@@ -139,6 +149,12 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             let stop = crate::quick::interrupt::flag()?;
             read_capture(file, plan, &stop)
                 .map_err(|error| Failure::new(format!("--pcap {}: {error}", file.display())))?
+        }
+        (None, Some(Err(url))) if args.listeners > 1 => {
+            let what = format!("--listeners {} with {url}", args.listeners);
+            return Err(Failure::usage(what)
+                .hint("several that subscribe at a broker are a phase of a scenario: service = \"listen\"")
+                .into());
         }
         (None, Some(Err(url))) if args.discovery.is_some() => {
             let what = format!("--discovery with {url}: a broker keeps what publishers tell");
@@ -170,8 +186,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         }
         (None, Some(Ok(from))) => {
             let at = from.to_string();
-            let plan = Listen {
-                from,
+            let plan = |(keys, feed), discovery| Listen {
+                from: from.clone(),
                 interface: args.common.interface.clone(),
                 buffer: usize::try_from(args.receive_buffer.0).unwrap_or(usize::MAX),
                 duration: args.common.duration,
@@ -179,14 +195,19 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 keys,
                 feed,
                 tolerance,
-                discovery: args.discovery,
-                server: told,
+                discovery,
+                server: told.clone(),
             };
+            // One that asks is enough: publishers answer to all.
+            let others: Vec<Listen> = (1..args.listeners).map(|_| plan(secured(), None)).collect();
+            let plan = plan((keys, feed), args.discovery);
             let shown = (args.work(&at, required), args.common.duration, at.clone());
             let ready = || listening(&at);
             let before = links(&Tree::here()).unwrap_or_default();
             let (heard, cpu_ns) = args.common.watched.show(shown, |stop, told| {
-                listen_and_tell(plan, stop, ready, Some(told))
+                super::beside::beside(others, stop, |stop| {
+                    listen_and_tell(plan, stop, ready, Some(told))
+                })
             })?;
             let hint = "listen at an address of this host, or 0.0.0.0, or at a multicast group, or at an interface";
             let heard = heard
@@ -200,7 +221,13 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         (None, None) => return Err(Failure::usage("want a URL, or --pcap FILE").into()),
     };
     let verdict = verdict(&heard, args.datagrams);
-    super::conclude(&args.common, super::HEARD, verdict, heard, write_screen)
+    super::conclude(
+        &args.common,
+        super::HEARD,
+        verdict,
+        heard,
+        heard::write_screen,
+    )
 }
 
 /// Packets that came in meanwhile and found no room, by the interface.
@@ -237,7 +264,7 @@ impl Args {
             security: super::message::name(required).to_owned(),
             key_service: None,
             discovery: self.discovery.map(|it| it.to_string()),
-            listeners: 1,
+            listeners: self.listeners,
             receive_buffer: self.receive_buffer.0,
             strict: self.taking.strict,
             constant_nonce: self.taking.allow_constant_nonce,
@@ -245,7 +272,26 @@ impl Args {
     }
 }
 
+/// That of the listener that fared worst.
 fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
+    let mut worst = verdict_of_one(it, wanted);
+    for (n, other) in (2..).zip(&it.others) {
+        let found = verdict_of_one(other, wanted);
+        let why = found.evidence.into_iter();
+        let why = why.map(|it| format!("listener {n}: {it}"));
+        if found.name == worst.name {
+            worst.evidence.extend(why);
+        } else if worst.name == "VALID" || found.exit == Exit::Nothing {
+            worst = Verdict {
+                evidence: why.chain(worst.evidence).collect(),
+                ..found
+            };
+        }
+    }
+    worst
+}
+
+fn verdict_of_one(it: &Heard, wanted: Option<u64>) -> Verdict {
     let (mut name, mut exit, mut evidence) = ("VALID", Exit::Good, Vec::new());
     if let Some(drops) = it.socket_drops.filter(|drops| *drops > 0) {
         (name, exit) = ("GENERATOR-LIMITED", Exit::Verdict);
@@ -293,236 +339,4 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
         exit,
         evidence,
     }
-}
-
-/// What comes: by a broker, without IP, or over UDP.
-fn carried(it: &Heard) -> &'static str {
-    match &it.mqtt {
-        Some(_) => "messages",
-        None if EthernetUrl::is_one(&it.from) => "frames",
-        None => "datagrams",
-    }
-}
-
-pub(super) fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
-    let seconds = it.elapsed_ns.max(1) as f64 / 1e9;
-    writeln!(
-        out,
-        "{}: {} {}, {} bytes in {}",
-        it.from,
-        it.datagrams,
-        carried(it),
-        it.bytes,
-        show(Duration::from_nanos(it.elapsed_ns))
-    )?;
-    if let Some(mqtt) = &it.mqtt {
-        write_broker(out, mqtt)?;
-    }
-    match (&it.capture, it.socket_drops) {
-        // A broker's messages wait for a reader, or are dropped there.
-        (None, None) if it.mqtt.is_some() => {}
-        (Some(captured), _) => write_captured(out, captured)?,
-        (None, Some(drops)) => writeln!(out, "  dropped by this host's socket buffer: {drops}")?,
-        (None, None) => writeln!(
-            out,
-            "  dropped by this host's socket buffer: not told by this system"
-        )?,
-    }
-    for (interface, drops) in &it.interface_drops {
-        writeln!(
-            out,
-            "  dropped by {interface} meanwhile, whatever it was: {drops} packets"
-        )?;
-    }
-    super::cpu(out, it.cpu_ns, (it.values, it.datagrams))?;
-    if !it.kernel_stamps && it.datagrams > 0 {
-        writeln!(
-            out,
-            "  times of arrival are the program's, not the kernel's"
-        )?;
-    }
-    for unread in &it.unread {
-        writeln!(out, "  {} not read: {}", unread.datagrams, unread.reason)?;
-    }
-    if it.not_followed > 0 {
-        writeln!(
-            out,
-            "  {} of more publishers than are followed",
-            it.not_followed
-        )?;
-    }
-    if it.discovery > 0 {
-        writeln!(out, "  probes and announcements: {}", it.discovery)?;
-    }
-    if let Some(keys) = &it.keys {
-        super::keys::write(out, keys)?;
-    }
-    if let Some(connections) = &it.server {
-        server::write(out, connections)?;
-    }
-    for stream in &it.streams {
-        write_stream(out, stream, seconds, carried(it))?;
-    }
-    Ok(())
-}
-
-fn write_broker(out: &mut String, it: &Subscribed) -> std::fmt::Result {
-    broker::write_version(out, &it.version, it.tls.as_deref())?;
-    writeln!(
-        out,
-        ", QoS {}; {} connections, {} retained messages from before, {} perhaps sent again",
-        it.qos, it.connections, it.retained, it.maybe_again
-    )?;
-    for why in &it.lost_connections {
-        writeln!(out, "  connection lost: {why}")?;
-    }
-    Ok(())
-}
-
-fn write_captured(out: &mut String, it: &Captured) -> std::fmt::Result {
-    write!(out, "  {}: {} packets", it.format, it.packets)?;
-    let unknown: u64 = it.unknown_links.values().sum();
-    let counts = [
-        (it.others, "to other places or of other protocols"),
-        (it.fragments, "parts of datagrams that are not whole"),
-        (it.cut, "captured in part"),
-        (unknown, "of links that are not known"),
-    ];
-    for (n, what) in counts.into_iter().filter(|(n, _)| *n > 0) {
-        write!(out, ", {n} {what}")?;
-    }
-    if it.reassembled > 0 {
-        write!(
-            out,
-            "; {} datagrams put together of their parts",
-            it.reassembled
-        )?;
-    }
-    writeln!(out)
-}
-
-fn write_stream(out: &mut String, it: &Stream, seconds: f64, what: &str) -> std::fmt::Result {
-    let id = match (&it.publisher_id, &it.publisher_id_type) {
-        (Some(id), Some(kind)) => format!("{} ({kind})", plain(id)),
-        _ => "without an id".to_owned(),
-    };
-    write!(out, "\npublisher {id}")?;
-    match (it.writer_group_id, &it.writer_group_name) {
-        (Some(id), Some(name)) => write!(out, ", group {id} ({})", plain(name))?,
-        (Some(id), None) => write!(out, ", group {id}")?,
-        (None, Some(name)) => write!(out, ", group {}", plain(name))?,
-        (None, None) => {}
-    }
-    if let Some(source) = &it.source {
-        write!(out, ", from {source}")?;
-    }
-    if let Some(vlan) = it.vlan {
-        let priority = it.priority.unwrap_or(0);
-        write!(out, " in VLAN {vlan} with priority {priority}")?;
-    }
-    if let Some(topic) = &it.topic {
-        write!(out, ", {} at {}", it.mapping, plain(topic))?;
-    }
-    if let Some(status) = &it.status {
-        write!(out, ", status {}", plain(status))?;
-    }
-    writeln!(out, ", security {}", it.security)?;
-    // While it sent, if that is known; else while we listened.
-    let rate = match &it.arrival {
-        Some(arrival) if arrival.mean_ns > 0.0 => 1e9 / arrival.mean_ns,
-        _ => it.datagrams as f64 / seconds,
-    };
-    write!(
-        out,
-        "  {} {what}, {rate:.1}/s, {} bytes",
-        it.datagrams, it.bytes
-    )?;
-    if it.chunks > 0 {
-        write!(out, ", {} of them parts of larger messages", it.chunks)?;
-    }
-    if let Some(each) = it.interval_ms.filter(|it| *it > 0.0) {
-        write!(out, ", one each {} as it says", show_nanos(each * 1e6))?;
-    }
-    writeln!(out)?;
-    if !it.endpoints.is_empty() {
-        writeln!(out, "  server:   {}", plain(&it.endpoints.join(", ")))?;
-    }
-    if let Some(counted) = &it.sequence {
-        writeln!(out, "  group:    {}", told(counted))?;
-    }
-    if let Some(arrival) = &it.arrival {
-        super::spread(out, "arrival", arrival)?;
-    }
-    if let Some(jitter) = &it.jitter {
-        super::spread(out, "jitter", jitter)?;
-    }
-    match &it.delay {
-        Delay::SameClock(delay) => super::spread(out, "delay", delay)?,
-        Delay::UnknownClock => writeln!(out, "  delay     unknown: the sender's clock is another")?,
-        Delay::NoTimestamp => writeln!(out, "  delay     unknown: messages say no time")?,
-    }
-    for writer in &it.writers {
-        write_writer(out, writer)?;
-    }
-    Ok(())
-}
-
-fn write_writer(out: &mut String, it: &Writer) -> std::fmt::Result {
-    let name = match it.writer_id {
-        Some(id) => format!("writer {id}"),
-        None => format!("writer without an id, place {}", it.place),
-    };
-    let name = match &it.name {
-        Some(called) => format!("{name} ({})", plain(called)),
-        None => name,
-    };
-    write!(out, "  {name}: {} messages", it.messages)?;
-    if it.fields > 0 {
-        let of = if it.fields_are_bytes {
-            "bytes"
-        } else {
-            "fields"
-        };
-        write!(out, " of {} {of}", it.fields)?;
-    }
-    if !it.encoding.is_empty() {
-        write!(out, ", {}", it.encoding)?;
-    }
-    if let Some(set) = &it.data_set {
-        let (major, minor) = (set.major_version, set.minor_version);
-        write!(
-            out,
-            ", DataSet {} of {} fields, version {major}.{minor}",
-            plain(&set.name),
-            set.fields
-        )?;
-    }
-    let kinds = [
-        (it.delta_frames, "delta frames"),
-        (it.events, "events"),
-        (it.keep_alives, "keep-alives"),
-        (it.invalid, "not valid"),
-    ];
-    for (n, what) in kinds.into_iter().filter(|(n, _)| *n > 0) {
-        write!(out, ", {n} {what}")?;
-    }
-    match &it.sequence {
-        Some(counted) => writeln!(out, "; {}", told(counted)),
-        None => writeln!(out, "; no sequence numbers, so nothing is known of loss"),
-    }
-}
-
-fn told(it: &Counted) -> String {
-    let mut text = format!("lost {}", it.lost);
-    if it.gaps > 0 {
-        text += &format!(" in {} gaps, the longest of {}", it.gaps, it.longest_gap);
-    }
-    text += &format!(", repeated {}, late {}", it.duplicates, it.late);
-    if it.too_old > 0 {
-        text += &format!(", too late to tell {}", it.too_old);
-    }
-    if it.restarts > 0 {
-        text += &format!(", begun anew {}", it.restarts);
-    }
-    text
 }

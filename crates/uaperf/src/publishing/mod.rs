@@ -1,7 +1,9 @@
 //! `uaperf publish` and `uaperf listen`: PubSub over UDP, Ethernet and MQTT; and phases of scenarios that do both.
 
+mod beside;
 pub mod broker;
 mod carried_out;
+mod heard;
 mod hearing;
 mod keys;
 pub mod keys_command;
@@ -41,6 +43,17 @@ const HEARD: &str = "uaperf-listen";
 
 /// Their version.
 const VERSION: u32 = 1;
+
+/// Whether so many listeners hear the same there.
+fn can_listen(listeners: u32, to: &broker::Url) -> Result<(), Failure> {
+    if listeners > 1 && to.is_one_host() {
+        return Err(Failure::usage(format!(
+            "--listeners {listeners}: {to} (want a group such as opc.udp://239.255.0.1:0: a datagram to one host has one \
+             listener)"
+        )));
+    }
+    Ok(())
+}
 
 /// What of what comes is taken.
 #[derive(Debug, clap::Args)]
@@ -207,7 +220,7 @@ pub fn kept(file: &Kept) -> Option<Result<String, Failure>> {
     let heard = || file.read(HEARD, VERSION);
     match published {
         Some(read) => Some(read.map(|it| shown(&it, publish::write_screen))),
-        None => Some(heard()?.map(|it| shown(&it, listen::write_screen))),
+        None => Some(heard()?.map(|it| shown(&it, heard::write_screen))),
     }
 }
 

@@ -148,14 +148,7 @@ impl TryFrom<Publish> for Asked {
             policy,
             common,
         } = args;
-        if common.listeners > 1 && to.is_one_host() {
-            let what = format!(
-                "--listeners {}: {to} (want a group such as opc.udp://239.255.0.1:0: a datagram to one host has one \
-                 listener)",
-                common.listeners
-            );
-            return Err(Failure::usage(what).into());
-        }
+        super::can_listen(common.listeners, &to)?;
         if common.keys.is_some() && message.security == "none" {
             let what = "--keys without security: nothing would be secured: want security = \"sign-and-encrypt\"";
             return Err(Failure::usage(what).into());
