@@ -9,7 +9,9 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use load::pubsub::{Heard, Listen, Mapping, Publish, Signal, Target, Values, listen, publish};
+use load::pubsub::{
+    Choice, Heard, Listen, Mapping, Publish, Signal, Target, Values, listen, publish,
+};
 use peers::testing::require;
 use peers::{PubSub, Stack};
 use pubsub::layout::Layout;
@@ -138,6 +140,7 @@ fn published_by(
         keys: ring(secured),
         feed: None,
         tolerance: Tolerance::HARMLESS,
+        choice: Choice::default(),
         discovery: None,
         server: None,
     };

@@ -11,7 +11,7 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use load::pubsub::{Address, Heard, Listen, Place, listen};
+use load::pubsub::{Address, Choice, Heard, Listen, Place, listen};
 use pubsub::layout::Layout;
 use pubsub::raw::RawType;
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy, Sealer};
@@ -86,6 +86,7 @@ fn heard(mode: Option<Mode>, datagrams: u64) -> (Heard, u64) {
         keys: ring,
         feed: None,
         tolerance: Tolerance::NONE,
+        choice: Choice::default(),
         discovery: None,
         server: None,
     };

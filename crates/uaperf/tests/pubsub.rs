@@ -334,6 +334,47 @@ fn what_cannot_be_is_said_with_what_to_do() {
 }
 
 #[test]
+fn a_listener_takes_what_the_chosen_send_and_counts_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let chosen = ["--publisher", "7", "--publisher", "line 4", "--group", "2"];
+    let words = [&chosen[..], &["--datagrams", "10", "--expect", "loss=0"]].concat();
+    let listener = Listener::start(folder.path(), &words);
+    let keys = keys(folder.path());
+    let secured = ["--keys", &keys, "--security", "sign-and-encrypt"];
+    // Of another publisher, which it has no key for either; and of another group of one that it wants.
+    for (publisher, more) in [("5", &secured[..]), ("7", &[]), ("line 4", &[])] {
+        let words = ["--publisher", publisher, "--groups", "2", "--cycles", "5"];
+        let how = [
+            "--layout",
+            "periodic-fixed",
+            "--interval",
+            "1ms",
+            &listener.url,
+        ];
+        publish(folder.path(), &[&words[..], &how, more].concat());
+    }
+    let (told, code) = listener.end();
+    assert_eq!((code, &told["verdict"]), (0, &"VALID".into()), "{told}");
+    let heard = &told["result"];
+    assert_eq!(
+        (&heard["datagrams"], &heard["not_chosen"]),
+        (&10.into(), &20.into()),
+        "{told}"
+    );
+    let streams = heard["streams"].as_array().unwrap().iter();
+    let mut whose: Vec<_> = streams
+        .map(|it| {
+            (
+                it["publisher_id"].as_str().unwrap(),
+                it["writer_group_id"].as_u64(),
+            )
+        })
+        .collect();
+    whose.sort_unstable();
+    assert_eq!(whose, [("7", Some(2)), ("line 4", Some(2))], "{told}");
+}
+
+#[test]
 fn listeners_to_a_group_hear_the_same_each_with_its_own_account() {
     let folder = tempfile::tempdir().unwrap();
     let group = [239, 255, 7, 2];

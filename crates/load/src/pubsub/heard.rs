@@ -37,6 +37,9 @@ pub struct Heard {
     pub unread: Vec<Unread>,
     /// Datagrams of more publishers and groups than are followed.
     pub not_followed: u64,
+    /// Datagrams of others than those who were chosen; they are not among the datagrams.
+    #[serde(default)]
+    pub not_chosen: u64,
     /// Probes and announcements, which are not among the datagrams.
     #[serde(default)]
     pub discovery: u64,

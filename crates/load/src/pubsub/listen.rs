@@ -8,6 +8,7 @@ use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
 use super::arrivals::{Arrivals, now};
+use super::choice::Choice;
 use super::datagram::{Receiver, received};
 use super::key_times::KeyFeed;
 use super::prober::Prober;
@@ -34,6 +35,8 @@ pub struct Listen {
     pub feed: Option<KeyFeed>,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
+    /// Whose messages are taken.
+    pub choice: Choice,
     /// Where publishers are asked what they send.
     pub discovery: Option<Address>,
     /// A server that has said what it publishes, and that.
@@ -91,7 +94,8 @@ pub fn listen_and_tell(
     let mut received = match &told {
         Some(_) => Received::watched(origin),
         None => Received::default(),
-    };
+    }
+    .choosing(plan.choice);
     let mut telling = told.map(|told| Telling::new(origin, told));
     if let Some((url, connections)) = &plan.server {
         received.know(url, connections);

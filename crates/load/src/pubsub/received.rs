@@ -14,6 +14,7 @@ use pubsub::{DecodeError, Header, PublisherId, Tolerance, View};
 use record::{Closed, Ledger, Measure, Tally};
 
 use super::arrivals::{Came, Source};
+use super::choice::Choice;
 use super::followed::{Followed, Known, Said};
 use super::heard::{Captured, Heard, Stream, Unread};
 use super::information::PubSubConnection;
@@ -38,6 +39,9 @@ pub(super) struct Received {
     values: u64,
     stamped: bool,
     not_followed: u64,
+    /// Whose messages are taken, and how many were of others.
+    choice: Choice,
+    not_chosen: u64,
     unread: Vec<Unread>,
     streams: Vec<Followed>,
     /// Where in `streams` each publisher and group is.
@@ -185,6 +189,11 @@ impl Received {
         }
     }
 
+    /// Takes what these send, and counts the rest.
+    pub fn choosing(self, choice: Choice) -> Self {
+        Self { choice, ..self }
+    }
+
     /// When the last message came of those that were written down, on the clock of their phase.
     pub fn latest(&self) -> Option<u64> {
         self.book.as_ref()?.latest
@@ -245,6 +254,14 @@ impl Received {
         keys: &mut KeyRing,
         tolerance: Tolerance,
     ) {
+        if !self.choice.is_all() {
+            let bytes = buffer.get(..came.len).unwrap_or_default();
+            // What has no header that can be read could be of anybody.
+            if Header::parse(bytes, tolerance).is_ok_and(|(it, _)| !self.choice.takes(&it)) {
+                self.not_chosen += 1;
+                return;
+            }
+        }
         let said = match self.understand(topic, buffer, came, at, keys, tolerance) {
             // Discovery is no data.
             Ok(None) => return,
@@ -465,6 +482,10 @@ impl Received {
             self.described(&view, publisher);
             return Ok(None);
         }
+        if !self.choice.is_all() && !self.choice.takes_text(publisher, group) {
+            self.not_chosen += 1;
+            return Ok(None);
+        }
         let Some(place) = self.followed_topic(message.topic, publisher, group) else {
             self.not_followed += 1;
             return Ok(Some(Said::default()));
@@ -610,6 +631,7 @@ impl Received {
             kernel_stamps: self.stamped,
             unread: self.unread,
             not_followed: self.not_followed,
+            not_chosen: self.not_chosen,
             discovery: self.discovery,
             keys: self.tokens.is_any().then_some(self.tokens),
             streams: said,

@@ -13,6 +13,7 @@ use pubsub::security::KeyRing;
 
 use super::arrivals::now;
 use super::broker::{AGAIN, BrokerError, Link, Mqtt};
+use super::choice::Choice;
 use super::key_times::KeyFeed;
 use super::received::{Carried, Ending, Received, SoFar};
 use super::telling::Telling;
@@ -42,6 +43,8 @@ pub struct Subscribe {
     pub feed: Option<KeyFeed>,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
+    /// Whose messages are taken.
+    pub choice: Choice,
     /// Whether publishers have the clock of this host, which only the user knows.
     pub same_clock: bool,
 }
@@ -210,7 +213,8 @@ pub fn subscribe_and_tell(
     let mut received = match &told {
         Some(_) => Received::watched(origin),
         None => Received::default(),
-    };
+    }
+    .choosing(plan.choice);
     let mut telling = told.map(|told| Telling::new(origin, told));
     let start = Instant::now();
     let mut interrupted = false;

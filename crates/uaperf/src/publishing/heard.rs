@@ -65,6 +65,13 @@ pub fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
             it.not_followed
         )?;
     }
+    if it.not_chosen > 0 {
+        writeln!(
+            out,
+            "  {} of other publishers and groups, left out",
+            it.not_chosen
+        )?;
+    }
     if it.discovery > 0 {
         writeln!(out, "  probes and announcements: {}", it.discovery)?;
     }

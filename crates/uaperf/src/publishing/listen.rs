@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Heard, KeyFeed, Listen, Place, Reading, Subscribe, listen_and_tell, read_capture,
-    subscribe_and_tell,
+    Address, Choice, Heard, KeyFeed, Listen, Place, Reading, Subscribe, listen_and_tell,
+    read_capture, subscribe_and_tell,
 };
 use observe::{Link, Tree, links};
 use plan::Work;
@@ -43,6 +43,12 @@ pub struct Args {
     /// Listeners to the same group, each with a socket and a thread; the first is shown in full
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), conflicts_with = "pcap")]
     listeners: u32,
+    /// Take messages of this publisher only, by its PublisherId as it is printed; may be repeated
+    #[arg(long, value_name = "ID")]
+    publisher: Vec<String>,
+    /// Take messages of this writer group only, by its id (in JSON its name); may be repeated
+    #[arg(long, value_name = "ID")]
+    group: Vec<String>,
     #[command(flatten)]
     taking: Taking,
     /// Ask publishers what they send, over UDP: at a group such as opc.udp://224.0.2.14, or at the address of one
@@ -67,6 +73,7 @@ Examples:
   uaperf listen opc.udp://224.0.2.14 --interface 192.168.1.10 --duration 1m
   uaperf listen opc.udp://127.0.0.1:4840 --keys group.keys --security sign --expect loss=0
   uaperf listen opc.udp://239.0.0.1 --keys opc.tcp://plc1 --security-group line4
+  uaperf listen opc.udp://239.0.0.1 --publisher 7 --group 2
   uaperf listen opc.eth://eth0
   uaperf listen opc.eth://01-00-5e-00-00-01:5 --interface eth0
   uaperf listen opc.tcp://plc1
@@ -125,6 +132,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         (keys, feed)
     };
     let (keys, feed) = secured();
+    let choice = Choice {
+        publishers: args.publisher.clone(),
+        groups: args.group.clone(),
+    };
     let heard = match (&args.pcap, from.map(Url::without_broker)) {
         (Some(_), Some(Err(url))) => {
             let what = format!("--pcap with {url}: what goes to brokers is not read of captures");
@@ -145,6 +156,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 datagrams: args.datagrams,
                 keys,
                 tolerance,
+                choice,
             };
             let stop = crate::quick::interrupt::flag()?;
             read_capture(file, plan, &stop)
@@ -170,6 +182,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 keys,
                 feed,
                 tolerance,
+                choice,
                 same_clock: args.same_clock,
             };
             let shown = (
@@ -195,6 +208,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 keys,
                 feed,
                 tolerance,
+                choice: choice.clone(),
                 discovery,
                 server: told.clone(),
             };

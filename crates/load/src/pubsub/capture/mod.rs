@@ -20,6 +20,7 @@ use self::packet::{Found, Payload, To};
 use super::Place;
 use super::address::PORT;
 use super::arrivals::Came;
+use super::choice::Choice;
 use super::heard::{Captured, Heard};
 use super::received::{Ending, Received};
 
@@ -34,6 +35,8 @@ pub struct Reading {
     pub keys: KeyRing,
     /// What is taken that the specification does not have.
     pub tolerance: Tolerance,
+    /// Whose messages are taken.
+    pub choice: Choice,
 }
 
 /// Takes the datagrams of a capture as a listener would have, until `stop` is set.
@@ -56,7 +59,7 @@ fn read(
         format: captures.format().to_owned(),
         ..Captured::default()
     };
-    let mut received = Received::default();
+    let mut received = Received::default().choosing(plan.choice);
     let (mut first, mut last) = (None, None);
     let mut interrupted = false;
     let (mut bytes, mut datagram) = (Vec::new(), Vec::new());

@@ -7,6 +7,7 @@ use pubsub::{Content, Fields, PublisherId};
 use wire::types::Variant;
 
 use super::super::Delay;
+use super::super::choice::Choice;
 use std::collections::BTreeMap;
 
 use super::*;
@@ -173,6 +174,7 @@ fn try_read(bytes: &[u8], to: Option<&str>) -> Result<Heard, CaptureError> {
         datagrams: None,
         keys: KeyRing::new(None, Tolerance::HARMLESS),
         tolerance: Tolerance::HARMLESS,
+        choice: Choice::default(),
     };
     read(bytes, "a.pcap", plan, &AtomicBool::new(false))
 }
