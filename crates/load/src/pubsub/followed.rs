@@ -14,6 +14,7 @@ use super::arrivals::{Came, Source};
 use super::ethernet_url::Vlan;
 use super::heard::{DataSet, Delay, Stream, Writer};
 use super::learned::{Learned, Set};
+use super::sender::Sender;
 use super::spread::Times;
 
 /// So many writers of each are followed.
@@ -304,6 +305,24 @@ impl Followed {
         let lost = |it: &Option<Tracker>| it.as_ref().map_or(0, |it| it.counts().lost);
         let writers: u64 = self.writers.values().map(|it| lost(&it.sequence)).sum();
         writers.max(lost(&self.sequence))
+    }
+
+    /// What is told of it meanwhile.
+    pub fn sender(&self, name: String) -> Sender {
+        let encoding = self.writers.values().next();
+        let encoding = encoding.map_or("", |it| it.writer.encoding.as_str());
+        let security = match self.security {
+            "none" => "not secured",
+            security => security,
+        };
+        let parts = [self.mapping, encoding, security];
+        let parts: Vec<&str> = parts.into_iter().filter(|it| !it.is_empty()).collect();
+        Sender {
+            name,
+            how: parts.join(", "),
+            messages: self.datagrams,
+            lost: self.lost(),
+        }
     }
 
     pub fn close(self, id: Option<PublisherId<'static>>, group: Option<u16>) -> Stream {

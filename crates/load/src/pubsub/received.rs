@@ -20,6 +20,7 @@ use super::heard::{Captured, Heard, Stream, Unread};
 use super::information::PubSubConnection;
 use super::key_times::{KeyFeed, KeyUse};
 use super::learned::Learned;
+use super::sender::{self, Sender};
 
 /// So many publishers and groups are followed, and so many reasons kept: datagrams may come from anybody.
 const STREAMS: usize = 1024;
@@ -117,6 +118,8 @@ pub struct SoFar {
     pub values: u64,
     /// Messages that never came, by their sequence numbers; of a publisher those that were refused.
     pub lost: u64,
+    /// Who sent it, the first so many.
+    pub senders: Vec<Sender>,
     /// How long it has listened, or published.
     pub heard_for_ns: u64,
     /// Whether nothing follows.
@@ -201,6 +204,7 @@ impl Received {
 
     /// What was heard up to a time on the clock of the phase; all of the rest, if it is the last time.
     pub fn so_far(&mut self, at: u64, last: bool) -> Option<SoFar> {
+        let senders = self.senders();
         let book = self.book.as_mut()?;
         let closed = match last || book.forgets {
             true => book.ledger.take_rest(at).collect(),
@@ -214,9 +218,27 @@ impl Received {
             messages: self.datagrams,
             values: self.values,
             lost: self.streams.iter().map(Followed::lost).sum(),
+            senders,
             heard_for_ns: at,
             last,
         })
+    }
+
+    fn senders(&self) -> Vec<Sender> {
+        let in_binary = self.places.iter().map(|((id, group, _), place)| {
+            let publisher = id.as_ref().map(ToString::to_string);
+            (publisher, group.map(|it| it.to_string()), *place)
+        });
+        let in_text = self.topics.values().flatten();
+        let in_text = in_text.map(|it| (it.publisher.clone(), it.group.clone(), it.place));
+        let named = in_binary.chain(in_text).map(|(publisher, group, place)| {
+            let mut name = publisher.unwrap_or_else(|| "without an id".to_owned());
+            if let Some(group) = group {
+                name = format!("{name}, group {group}");
+            }
+            Some(self.streams.get(place)?.sender(name))
+        });
+        named.take(sender::MOST).flatten().collect()
     }
 
     /// What was written down in so much time.

@@ -111,6 +111,7 @@ impl<'a> Publishing<'a> {
             messages: done.messages,
             values: done.values,
             lost: done.refused,
+            senders: Vec::new(),
             heard_for_ns: at_ns,
             last,
         });

@@ -14,4 +14,4 @@ mod scene;
 mod window;
 
 pub use draw::{Plan, Shown, Stage, draw};
-pub use scene::{About, Scene};
+pub use scene::{About, Scene, Sender};

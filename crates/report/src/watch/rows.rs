@@ -9,7 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::inks::Inks;
 use super::scene::Scene;
 use super::window::Window;
-use crate::page::{clean, cut_inside};
+use crate::page::{clean, cut_inside, grouped};
 
 /// From this width on, targets and cores stand side by side.
 const BESIDE: u16 = 130;
@@ -19,7 +19,8 @@ const CHARTS: u16 = 6;
 
 /// How many lines the rows take, heads included, beside all others but the charts.
 pub(super) fn height(scene: &Scene, area: Rect, others: u16) -> u16 {
-    let (targets, cores) = (tall(scene.targets.len()), tall(scene.cores.len().max(1)));
+    let targets = scene.targets.len().max(scene.senders.len());
+    let (targets, cores) = (tall(targets), tall(scene.cores.len().max(1)));
     let wanted = match area.width >= BESIDE {
         true => targets.max(cores),
         false => targets + cores,
@@ -43,7 +44,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &Scene, until: u64,
             Layout::vertical([Constraint::Fill(1), Constraint::Length(cores)]).areas(area)
         }
     };
-    frame.render_widget(Paragraph::new(targets(scene, left, until, inks)), left);
+    let lines = match scene.senders.is_empty() {
+        true => targets(scene, left, until, inks),
+        false => senders(scene, left, inks),
+    };
+    frame.render_widget(Paragraph::new(lines), left);
     frame.render_widget(Paragraph::new(cores(scene, right, until, inks)), right);
 }
 
@@ -102,6 +107,34 @@ fn targets(scene: &Scene, area: Rect, until: u64, inks: Inks) -> Vec<Line<'stati
         lines.push(Line::from(format!(
             "{url:name$}{}{level:>10}",
             row(window, scene, until)
+        )));
+    }
+    if missing > 0 {
+        lines.push(Line::from(format!("and {missing} more")));
+    }
+    lines
+}
+
+fn senders(scene: &Scene, area: Rect, inks: Inks) -> Vec<Line<'static>> {
+    const FIGURES: usize = 10 + 11 + 8;
+    let room = usize::from(area.width).saturating_sub(FIGURES).max(16);
+    let (name, how) = (room / 2, room - room / 2);
+    let mut lines = vec![Line::styled(
+        format!(
+            "{:name$}{:how$}{:>10}{:>11}{:>8}",
+            "publisher", "messages", "now", "all", "lost"
+        ),
+        inks.faint(),
+    )];
+    let (shown, missing) = fitting(scene.senders.len(), area);
+    for sender in scene.senders.iter().take(shown) {
+        lines.push(Line::from(format!(
+            "{:name$}{:how$}{:>10}{:>11}{:>8}",
+            cut_inside(&clean(&sender.name), name - 1),
+            cut_inside(&clean(&sender.how), how - 1),
+            Rate::show(scene.sent_per_s(sender)),
+            grouped(sender.messages),
+            grouped(sender.lost),
         )));
     }
     if missing > 0 {

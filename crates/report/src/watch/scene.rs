@@ -95,6 +95,19 @@ pub(super) struct Heard {
     pub lost: u64,
 }
 
+/// A publisher and group that a listener hears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sender {
+    /// What they are called.
+    pub name: String,
+    /// How their messages are made.
+    pub how: String,
+    /// Messages so far.
+    pub messages: u64,
+    /// Of those that never came.
+    pub lost: u64,
+}
+
 /// A core of the generator.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hands {
@@ -133,6 +146,9 @@ pub struct Scene {
     pub(super) heard: Heard,
     /// What was heard when: for rates of the last second.
     heard_lately: VecDeque<(u64, Heard)>,
+    pub(super) senders: Vec<Sender>,
+    /// How many messages of each there were when: for rates of the last second.
+    sent_lately: VecDeque<(u64, BTreeMap<String, u64>)>,
     /// The end of the last interval that was told.
     pub(super) news_ns: u64,
 }
@@ -151,6 +167,8 @@ impl Scene {
             completed: 0,
             heard: Heard::default(),
             heard_lately: VecDeque::new(),
+            senders: Vec::new(),
+            sent_lately: VecDeque::new(),
             news_ns: 0,
             about,
         }
@@ -210,6 +228,31 @@ impl Scene {
             && at + NOW_NS < self.news_ns
         {
             self.heard_lately.pop_front();
+        }
+    }
+
+    /// All publishers and groups that were heard so far.
+    pub fn send(&mut self, senders: Vec<Sender>) {
+        let sent = senders.iter().map(|it| (it.name.clone(), it.messages));
+        self.sent_lately.push_back((self.news_ns, sent.collect()));
+        while let Some((at, _)) = self.sent_lately.get(1)
+            && at + NOW_NS < self.news_ns
+        {
+            self.sent_lately.pop_front();
+        }
+        self.senders = senders;
+    }
+
+    /// Messages of a publisher and group per second, lately.
+    pub(super) fn sent_per_s(&self, sender: &Sender) -> f64 {
+        let Some((at, before)) = self.sent_lately.front() else {
+            return 0.0;
+        };
+        let seconds = self.news_ns.saturating_sub(*at) as f64 / 1e9;
+        let before = before.get(&sender.name).copied().unwrap_or(0);
+        match seconds > 0.0 {
+            true => sender.messages.saturating_sub(before) as f64 / seconds,
+            false => 0.0,
         }
     }
 

@@ -13,7 +13,7 @@ use ratatui::backend::TestBackend;
 use record::ledger::Statuses;
 use record::receipt::Stretch;
 use record::{Closed, Histogram, Lateness, Ledger, Times};
-use report::watch::{About, Plan, Scene, Shown, Stage, draw};
+use report::watch::{About, Plan, Scene, Sender, Shown, Stage, draw};
 
 const MS: u64 = 1_000_000;
 const SIZES: [(u16, u16); 2] = [(80, 24), (200, 60)];
@@ -189,6 +189,52 @@ fn subscriptions_show_values_messages_delays_and_what_was_lost() {
     assert!(text.contains("1 lost"), "{text}");
     // The server sends by itself: there is nothing to pause.
     assert!(!text.contains("pause"), "{text}");
+}
+
+#[test]
+fn a_listener_has_a_row_for_each_publisher_and_group() {
+    let listen = plan::Listen {
+        from: "opc.udp://239.0.0.1:4840".to_owned(),
+        broker: None,
+        interface: None,
+        security: "none".to_owned(),
+        key_service: None,
+        discovery: None,
+        listeners: 1,
+        receive_buffer: 0,
+        strict: false,
+        constant_nonce: false,
+    };
+    let mut phase = Phase::new(Work::Listen(Box::new(listen)));
+    phase.duration = Some(Duration::from_secs(60));
+    let target = vec!["opc.udp://239.0.0.1:4840".to_owned()];
+    let about = About::of("listen", &phase, target, vec!["listen".to_owned()], named);
+    let mut scene = Scene::new(about);
+    for n in 0..40 {
+        let closed = Closed {
+            start_ns: n * 100 * MS,
+            width_ns: 100 * MS,
+            ..Closed::default()
+        };
+        scene.add(0, 0, &closed);
+        let sender = |name: &str, each: u64, lost: u64| Sender {
+            name: name.to_owned(),
+            how: "UADP, Variant, sign".to_owned(),
+            messages: (n + 1) * each,
+            lost,
+        };
+        scene.send(vec![sender("7, group 1", 10, 0), sender("line 4", 1, 3)]);
+    }
+    let text = screen(&mut scene, &running(4), (100, 30));
+    let row = |name: &str| {
+        let line = text.lines().find(|it| it.starts_with(name));
+        let words = line.unwrap_or_else(|| panic!("{text}")).split_whitespace();
+        words.rev().take(3).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // What is lost, all messages, and those of the last second.
+    assert_eq!(row("7, group 1"), ["0", "400", "100/s"], "{text}");
+    assert_eq!(row("line 4"), ["3", "40", "10/s"], "{text}");
+    assert!(text.contains("UADP, Variant, sign"), "{text}");
 }
 
 #[test]

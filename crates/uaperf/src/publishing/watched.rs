@@ -85,16 +85,20 @@ impl Args {
             let worker = worker.spawn_scoped(scope, move || {
                 let before = observe::thread_cpu();
                 let spent = || observe::thread_cpu().and_then(|now| Ok(now - before.clone()?));
-                let mut tell = |so_far| {
+                let mut tell = |mut so_far: SoFar| {
                     // Nobody may be listening.
-                    let _ = tells.send(progress(0, so_far, spent().ok()));
+                    let senders = std::mem::take(&mut so_far.senders);
+                    let _ = tells.send((progress(0, so_far, spent().ok()), senders));
                 };
                 let done = carry_out(stop, &mut tell);
                 (done, spent().ok().map(nanos))
             })?;
             loop {
                 match told.recv_timeout(LOOK) {
-                    Ok(progress) => watcher.tell(&progress),
+                    Ok((progress, senders)) => {
+                        watcher.tell(&progress);
+                        watcher.senders(senders);
+                    }
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }

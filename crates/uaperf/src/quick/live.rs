@@ -4,6 +4,7 @@ use std::io::Stderr;
 use std::time::{Duration, Instant};
 
 use load::engine::{Control, Progress};
+use load::pubsub::Sender;
 use load::work::Prepared;
 use plan::{Phase, Threshold};
 use record::run::Expectation;
@@ -95,6 +96,13 @@ impl Watcher {
         if elapsed >= self.checked + CHECK && self.aborted.is_none() && !progress.last {
             self.checked = elapsed;
             self.check(elapsed);
+        }
+    }
+
+    /// A listener heard these so far.
+    pub fn senders(&self, all: Vec<Sender>) {
+        if let Some(act) = &self.act {
+            act.senders(all);
         }
     }
 

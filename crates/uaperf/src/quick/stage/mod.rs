@@ -16,8 +16,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use load::engine::{Control, Progress};
+use load::pubsub::Sender;
 use plan::{Arrival, Phase};
-use report::watch::{About, Plan, Scene};
+use report::watch::{self, About, Plan, Scene};
 
 pub use terminal::restore;
 
@@ -112,6 +113,17 @@ impl Act {
             *drawing = thread.spawn(|| terminal::show(stage)).ok();
         }
         Some(Self { inner })
+    }
+
+    /// A listener heard these so far.
+    pub fn senders(&self, all: Vec<Sender>) {
+        let rows = all.into_iter().map(|it| watch::Sender {
+            name: it.name,
+            how: it.how,
+            messages: it.messages,
+            lost: it.lost,
+        });
+        lock(&self.inner.scene).send(rows.collect());
     }
 
     /// Something happened.
