@@ -128,6 +128,7 @@ fn what_is_published_is_heard_in_every_layout_and_encoding() {
             assert_eq!(told["verdict"], "VALID", "{context}");
             let heard = &told["result"];
             assert_eq!(heard["bytes"], sent["bytes"], "{context}");
+            assert_eq!(sent["dscp"], "46", "{context}");
             // Threads have clocks of their own on Linux.
             let cpu = |it: &Value| it["cpu_ns"].as_u64().is_some_and(|ns| ns > 0);
             assert_eq!(

@@ -485,7 +485,7 @@ fn a_datagram_that_is_signed_with_another_key_is_refused_and_missed() {
     );
     let ledger = folder.path().join("ledger.json");
     let kept = ledger.display().to_string();
-    let fault = "wrong_key,on=datagram,every=5,after=3s,for=1s";
+    let fault = "wrong_key,on=datagram,every=5,after=5s,for=1s";
     let words = ["--trust", "--ledger", &kept, "--fault", fault];
     let server = serve(folder.path(), &plant, &words);
     let words = [
@@ -494,7 +494,7 @@ fn a_datagram_that_is_signed_with_another_key_is_refused_and_missed() {
         "--trust",
         "--json",
         "--duration",
-        "6s",
+        "8s",
     ];
     let said = Said::by(&mut command(folder.path(), &words));
     let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();

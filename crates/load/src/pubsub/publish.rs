@@ -42,6 +42,9 @@ use crate::transport::{Clock, Timer, random};
 pub struct Published {
     /// Where to.
     pub to: String,
+    /// The class of traffic that they said they are of, where that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<String>,
     /// Cycles that were due in the time.
     pub planned_cycles: Option<u64>,
     /// Cycles that were sent.
@@ -262,6 +265,7 @@ pub fn publish_and_tell(
     };
     let mut done = Published {
         to: plan.to.to_string(),
+        dscp: plan.dscp.map(|it| it.to_string()),
         planned_cycles: planned,
         cycles: 0,
         datagrams: 0,

@@ -44,7 +44,7 @@ pub use phase::{
 };
 pub use place::{create, replace, target, try_out};
 pub use pubsub::{
-    Delivered, KeyUse, Listener, PubSub, Published, Subscribed, TokenUse, Unread, WHOLE_DATAGRAM,
+    Delivered, KeyUse, Listener, PubSub, Published, Subscribed, TokenUse, Unread, whole_datagram,
 };
 pub use series::{Course, Series, Usage, UsageSeries};
 pub use stall::{Stall, StallKind};

@@ -5,8 +5,15 @@ use serde::{Deserialize, Serialize};
 use super::Figure;
 use crate::Histogram;
 
-/// Bytes of a datagram beyond which IP cuts it into fragments, on a link of 1,500 bytes.
-pub const WHOLE_DATAGRAM: u64 = 1472;
+/// Bytes of a datagram to this URL beyond which IP cuts it into fragments, on a link of 1,500 bytes: without the headers
+/// of UDP and IP.
+pub fn whole_datagram(to: &str) -> u64 {
+    // Addresses of IPv6 stand in brackets.
+    match to.contains('[') {
+        true => 1452,
+        false => 1472,
+    }
+}
 
 /// PubSub in a phase, of the whole phase: what a publisher of ours sent, and what each listener heard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -315,7 +322,7 @@ impl PubSub {
             .published
             .as_ref()
             .filter(|_| !self.is_brokered() && !self.is_framed());
-        sent.is_some_and(|it| it.datagram_bytes > WHOLE_DATAGRAM)
+        sent.is_some_and(|it| it.datagram_bytes > whole_datagram(&self.to))
     }
 }
 

@@ -118,7 +118,8 @@ fn targets(scene: &Scene, area: Rect, until: u64, inks: Inks) -> Vec<Line<'stati
 fn senders(scene: &Scene, area: Rect, inks: Inks) -> Vec<Line<'static>> {
     const FIGURES: usize = 10 + 11 + 8;
     let room = usize::from(area.width).saturating_sub(FIGURES).max(16);
-    let (name, how) = (room / 2, room - room / 2);
+    // How messages are made is longer than who makes them.
+    let (name, how) = (room * 2 / 5, room - room * 2 / 5);
     let mut lines = vec![Line::styled(
         format!(
             "{:name$}{:how$}{:>10}{:>11}{:>8}",

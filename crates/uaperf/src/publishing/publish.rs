@@ -11,7 +11,7 @@ use load::pubsub::{
 };
 use plan::Work;
 use plan::unit::duration::{parse, show};
-use record::run::{Kind, WHOLE_DATAGRAM};
+use record::run::{Kind, whole_datagram};
 
 use super::broker::{self, Broker, Url};
 use super::keys::KeySource;
@@ -368,11 +368,15 @@ pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result
     )?;
     if let Some(mqtt) = &it.mqtt {
         write_broker(out, mqtt)?;
-    } else if it.datagram_bytes > WHOLE_DATAGRAM && !EthernetUrl::is_one(&it.to) {
+    } else if it.datagram_bytes > whole_datagram(&it.to) && !EthernetUrl::is_one(&it.to) {
         writeln!(
             out,
-            "  a datagram of more than 1472 bytes is cut into fragments by IP"
+            "  a datagram of more than {} bytes is cut into fragments by IP on links of 1500 bytes",
+            whole_datagram(&it.to)
         )?;
+    }
+    if let Some(dscp) = &it.dscp {
+        writeln!(out, "  DSCP {dscp}")?;
     }
     super::cpu(out, it.cpu_ns, (it.values, it.datagrams))?;
     if let Some(asked) = &it.discovery {
