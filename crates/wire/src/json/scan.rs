@@ -13,6 +13,9 @@ const DEPTH: usize = 64;
 /// The same where ends are noted. A Variant in a Variant takes two levels, and Part 6, 5.1 asks for 100 of them.
 const DEPTH_MARKED: usize = 256;
 
+/// A byte of what a string says is written with so many at most: `\u0041` says one.
+const LONGEST_ESCAPE: usize = 6;
+
 /// A text that is no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no JSON: {wanted} was expected, at byte {offset}")]
@@ -80,9 +83,11 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether it says this. Allocates only for strings with escapes.
+    /// Whether it says this. Allocates only for strings with escapes, and never for those that are too long: each name of an
+    /// object is compared with all that its structure has.
     pub fn is(self, what: &str) -> bool {
-        self.0 == what || (self.0.contains('\\') && self.read() == what)
+        let may_be = self.0.len() <= what.len().saturating_mul(LONGEST_ESCAPE);
+        self.0 == what || (may_be && self.0.contains('\\') && self.read() == what)
     }
 }
 
