@@ -6,13 +6,13 @@
 
 use std::collections::VecDeque;
 
-use wire::json::{self, Style};
+use wire::json;
 use wire::service::Limits;
 use wire::template::walk::{RequestHead, ResponseHead};
 
 use super::Role;
 use crate::frame::{Deframer, Framer, Violation};
-use crate::http::{Sink, chunk};
+use crate::http::{Sink, chunk, media};
 
 /// So many requests of a client may be under way.
 const MOST_WAITING: usize = 4096;
@@ -196,8 +196,8 @@ impl Texts {
                         }
                         self.waiting.push_back((head.request_handle, request));
                     }
-                    // What this side makes is a message.
-                    let Ok(text) = json::write(&message, Style::Compact, usize::MAX) else {
+                    // What this side makes is a message; it may be too long in JSON.
+                    let Ok(text) = media::write(&message) else {
                         return Some(1011);
                     };
                     self.framer.text(text.as_bytes(), out);

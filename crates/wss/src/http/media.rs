@@ -1,6 +1,6 @@
 //! What a body is, and bodies in JSON as messages.
 
-use wire::json::{self, Style};
+use wire::json::{self, JsonError, Style};
 use wire::service::Limits;
 
 use super::HttpError;
@@ -66,8 +66,11 @@ pub fn read(body: &[u8], longest: usize, role: Role) -> Result<Vec<u8>, HttpErro
     }
 }
 
+/// A text that is longer is not written. One byte of a message may be a dozen in JSON, and all of a text is in memory several
+/// times until it is sealed.
+const LONGEST_TEXT: usize = 4 * Limits::LARGEST_MESSAGE;
+
 /// The body that a message is.
-pub fn write(message: &[u8]) -> Result<String, HttpError> {
-    // What this side says is as long as it makes it.
-    json::write(message, Style::Compact, usize::MAX).map_err(HttpError::Json)
+pub fn write(message: &[u8]) -> Result<String, JsonError> {
+    json::write(message, Style::Compact, LONGEST_TEXT)
 }

@@ -8,7 +8,7 @@
 pub(crate) mod chunk;
 mod head;
 mod inward;
-mod media;
+pub(crate) mod media;
 mod outward;
 
 use std::collections::VecDeque;

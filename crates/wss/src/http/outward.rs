@@ -275,7 +275,11 @@ impl Outward {
             return Ok(false);
         };
         if last && message.media.is_json() && message.place != Place::Nowhere {
-            let body = media::write(&std::mem::take(&mut self.whole))?;
+            let body = match (media::write(&std::mem::take(&mut self.whole)), self.role) {
+                (Ok(body), _) => body,
+                (Err(error), Role::Client) => return Err(HttpError::Json(error)),
+                (Err(_), Role::Server) => return Ok(self.abort(message.request, terms)),
+            };
             let about = (message.request, message.media);
             let head = self.first(terms, about, Some(body.len()));
             self.put(head.as_bytes(), terms);

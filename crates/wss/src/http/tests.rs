@@ -437,6 +437,17 @@ fn a_client_asks_in_json_and_takes_its_answer() {
     assert!(matches!(error, HttpError::Json(_)), "{error}");
 }
 
+#[test]
+fn an_answer_that_cannot_be_json_is_said_to_be_none() {
+    let mut server = server();
+    let asked = post_json("application/json", READ);
+    server.take(asked.as_bytes(), &mut Vec::new()).unwrap();
+    let mut out = Vec::new();
+    server.send(&message(1, b"\xff", 10), &mut out).unwrap();
+    assert!(text(&out).starts_with("HTTP/1.1 500 "), "{}", text(&out));
+    assert!(server.is_over());
+}
+
 /// Bodies in JSON between those in binary, whose answers come in another order.
 #[test]
 fn each_answer_is_what_its_request_was() {
