@@ -11,6 +11,7 @@ use perf_event::{Builder, Counter, ReadFormat};
 use super::refused::{Asked, refused};
 use super::{Count, Counted, Counts, Event, Refused};
 use crate::figure::{Figure, NotAvailable};
+use crate::limits;
 use crate::tasks::tasks;
 use crate::tree::Tree;
 
@@ -35,6 +36,7 @@ impl Counters {
         let mut threads = BTreeMap::new();
         let mut user_only = false;
         let all = tasks(&Tree::here(), id)?;
+        make_room(all.len());
         // Threads of one that is counted already are counted with it.
         for task in &all {
             let mut thread = Thread {
@@ -105,6 +107,15 @@ fn value(counter: &mut Counter) -> Option<Count> {
         enabled_ns: ns(data.time_enabled()),
         running_ns: ns(data.time_running()),
     })
+}
+
+/// Each counter is a descriptor, beside those that this process reckons with for its connections.
+fn make_room(threads: usize) {
+    let wanted = threads.saturating_mul(Event::ALL.len()) as u64;
+    if let Ok(now) = limits::descriptors() {
+        // Where it may not be raised so far, the event that has none left says so.
+        let _ = limits::raise_descriptors(now.soft.saturating_add(wanted));
+    }
 }
 
 /// A counter of a thread, and whether what happens in the kernel is in it.
