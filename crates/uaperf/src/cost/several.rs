@@ -78,7 +78,8 @@ pub fn run(args: &Args, control: &Control, global: &Global) -> anyhow::Result<Ex
             let text = serde_json::to_string_pretty(table)?;
             results::write(&folder.join(format!("{name}.json")), &(text + "\n"))?;
         }
-        if let (Err(why), false) = (&table, args.quiet) {
+        // Tables as JSON have no place for it.
+        if let (Err(why), true) = (&table, args.json || !args.quiet) {
             tell!("{name}: {why}");
         }
         all.push(Told { name, table });
@@ -159,21 +160,29 @@ fn table(name: &str, args: &Args, control: &Control, global: &Global) -> anyhow:
     for kinds in STARTS {
         let wanted = |per: &&Per| args.only.is_empty() || args.only.contains(per);
         let kinds: Vec<Per> = kinds.iter().filter(wanted).copied().collect();
-        if kinds.is_empty() || control.is_stopped() {
+        if kinds.is_empty() {
             continue;
         }
-        let started = start(name, &folder.0.join("server"))?;
-        let bench = Bench {
-            args,
-            target: started.url(),
-            control: control.clone(),
-            global,
-        };
-        let table = bench.table(&kinds);
+        if control.is_stopped() {
+            if let Some(whole) = &mut whole {
+                whole.interrupted = true;
+            }
+            break;
+        }
+        let table = start(name, &folder.0.join("server")).and_then(|started| {
+            let bench = Bench {
+                args,
+                target: started.url(),
+                control: control.clone(),
+                global,
+            };
+            bench.table(&kinds)
+        });
         match (&mut whole, table) {
             // What was measured before is kept.
             (Some(whole), Err(why)) => {
                 let why = format!("{why:#}");
+                whole.interrupted |= control.is_stopped();
                 whole
                     .costs
                     .extend(kinds.iter().map(|it| Cost::missing(*it, &why)));
