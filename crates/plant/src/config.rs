@@ -117,6 +117,14 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// Whether messages in JSON are taken over WebSockets. They have no secure channel: TLS alone protects them, which is
+    /// for a server to offer that takes sessions without protection, or over HTTPS.
+    pub(crate) fn has_json_sockets(&self) -> bool {
+        self.https.is_some() || self.protections.contains(&Protection::NONE)
+    }
+}
+
 impl Plant {
     /// How it is to be served: what it says, and the rest of `config`. What is in the address
     /// space of `config` already stays there.

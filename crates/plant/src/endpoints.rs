@@ -71,6 +71,9 @@ pub fn endpoints(
     // In JSON it is TLS alone that protects, over WebSockets, too.
     let in_json = urls.each().filter_map(|(transport, url)| {
         let profile = transport.json_profile()?;
+        if transport == Transport::Wss && !config.has_json_sockets() {
+            return None;
+        }
         Some((transport, profile, url, Protection::NONE))
     });
     let each = each.map(|(transport, url, it)| (transport, transport.profile(), url, it));

@@ -43,7 +43,10 @@ impl Listening {
             bytes => bytes as usize,
         };
         let inside = [
-            (config.wss, Inside::Wss(longest)),
+            (
+                config.wss,
+                Inside::Wss(config.has_json_sockets().then_some(longest)),
+            ),
             (config.https, Inside::Https(longest, config.cors.clone())),
         ];
         let asked = inside

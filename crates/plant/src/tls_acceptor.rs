@@ -54,8 +54,8 @@ struct Arrival {
 /// What is inside TLS.
 #[derive(Debug, Clone)]
 pub enum Inside {
-    /// A WebSocket, with messages of at most so many bytes if they are JSON.
-    Wss(usize),
+    /// A WebSocket; with messages in JSON of at most so many bytes, if any are taken.
+    Wss(Option<usize>),
     /// Requests of HTTP, with bodies of at most so many bytes, of pages of this origin, too.
     Https(usize, Option<String>),
 }
@@ -63,7 +63,7 @@ pub enum Inside {
 impl Inside {
     fn accept(&self, tls: &TlsServer) -> Result<Tunnel, TunnelError> {
         match self {
-            Self::Wss(longest) => Tunnel::accept(tls, Some(*longest)),
+            Self::Wss(longest) => Tunnel::accept(tls, *longest),
             Self::Https(longest, origin) => Tunnel::accept_posts(tls, *longest, origin.as_deref()),
         }
     }

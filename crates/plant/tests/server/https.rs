@@ -73,7 +73,22 @@ fn services_are_served_over_https_as_over_tcp() {
         users: users(),
         ..Config::default()
     });
-    let mut client = Client::plain(url(&server));
+    let stamps = TimestampsToReturn::Neither;
+    let _client = serves(&server, url(&server), 42.0, (&[1, 10, 1, 30], stamps));
+    let seconds = server.counted().cumulated_connections;
+    assert_eq!(seconds, 2, "all of it over one connection each");
+    knows_users(&server, url(&server));
+}
+
+/// It is served, writes this number, browses, and is answered many Reads of so many values at once. Whoever was served is
+/// there still, and so is another one over TCP.
+pub fn serves(
+    server: &Server,
+    url: &str,
+    number: f64,
+    (many, stamps): (&[usize], TimestampsToReturn),
+) -> [Client; 2] {
+    let mut client = Client::plain(url);
     for _ in 0..20 {
         is_served(&mut client);
     }
@@ -82,31 +97,34 @@ fn services_are_served_over_https_as_over_tcp() {
         nodes_to_write: Some(vec![WriteValue {
             node_id: bench(1001),
             attribute_id: AttributeId::Value as u32,
-            value: Variant::Double(42.0).into(),
+            value: Variant::Double(number).into(),
             ..Default::default()
         }]),
     };
     let written = client.call(write).unwrap().results.unwrap();
     assert_eq!(written, [StatusCode::Good]);
-    let read = Client::plain(server.url()).read(&[bench(1001)]).remove(0);
-    assert_eq!(read.value, Some(Variant::Double(42.0)));
+    let mut other = Client::plain(server.url());
+    let read = other.read(&[bench(1001)]).remove(0);
+    assert_eq!(read.value, Some(Variant::Double(number)));
     assert!(!client.below(&NodeId::new(0, 85)).is_empty());
     // Many at once are answered in their order, long ones too.
     let large = |count: usize| ReadRequest {
         request_header: header(),
         max_age: 0.0,
-        timestamps_to_return: TimestampsToReturn::Neither,
+        timestamps_to_return: stamps,
         nodes_to_read: Some(vec![read_value(bench(3014), AttributeId::Value, ""); count]),
     };
-    let ids: Vec<_> = [1, 10, 1, 30].map(|count| client.put(large(count))).into();
+    let ids: Vec<_> = many.iter().map(|count| client.put(large(*count))).collect();
     for id in ids {
         client.answer(id).unwrap();
     }
-    let seconds = server.counted().cumulated_connections;
-    assert_eq!(seconds, 2, "all of it over one connection each");
-    // Users are known by their passwords, which TLS and the server's certificate hide.
+    [client, other]
+}
+
+/// Users are known by their passwords, which TLS and the server's certificate hide.
+pub fn knows_users(server: &Server, url: &str) {
     let mut user = Client::connect(
-        url(&server),
+        url,
         Protection::NONE,
         Some(&identity("urn:test:client")),
         server.config().identity.as_ref(),

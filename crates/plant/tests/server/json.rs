@@ -7,15 +7,12 @@ use std::time::{Duration, Instant};
 use plant::{Config, Limits, Server};
 use wire::channel::Protection;
 use wire::service::Response;
-use wire::session::token::Credentials;
-use wire::types::{
-    AttributeId, GetEndpointsRequest, NodeId, ReadRequest, StatusCode, TimestampsToReturn, Variant,
-    WriteRequest, WriteValue,
-};
+use wire::types::{GetEndpointsRequest, StatusCode, TimestampsToReturn, Variant};
 use wire::url::Transport;
 use wss::Tunnel;
 
-use crate::client::{Client, PATIENCE, bare, identity, read_value};
+use crate::client::{Client, PATIENCE, bare, identity};
+use crate::https::{knows_users, serves};
 use crate::sessions::users;
 use crate::subscribing::{header, item, publish, subscribe, values, watch};
 use crate::{bench, is_served, start};
@@ -74,50 +71,9 @@ fn services_are_served_in_json_as_in_binary() {
         ..Config::default()
     });
     for url in urls(&server) {
-        let mut client = Client::plain(&url);
-        for _ in 0..5 {
-            is_served(&mut client);
-        }
-        let write = WriteRequest {
-            request_header: header(),
-            nodes_to_write: Some(vec![WriteValue {
-                node_id: bench(1001),
-                attribute_id: AttributeId::Value as u32,
-                value: Variant::Double(0.1 + 0.2).into(),
-                ..Default::default()
-            }]),
-        };
-        let written = client.call(write).unwrap().results.unwrap();
-        assert_eq!(written, [StatusCode::Good]);
-        let read = Client::plain(server.url()).read(&[bench(1001)]).remove(0);
-        assert_eq!(read.value, Some(Variant::Double(0.1 + 0.2)));
-        assert!(!client.below(&NodeId::new(0, 85)).is_empty());
-        // Many at once, long ones too.
-        let large = |count: usize| ReadRequest {
-            request_header: header(),
-            max_age: 0.0,
-            timestamps_to_return: TimestampsToReturn::Both,
-            nodes_to_read: Some(vec![read_value(bench(3014), AttributeId::Value, ""); count]),
-        };
-        let ids: Vec<_> = [1, 10, 1].map(|count| client.put(large(count))).into();
-        for id in ids {
-            client.answer(id).unwrap();
-        }
-        // Users are known by their passwords.
-        let mut user = Client::connect(
-            &url,
-            Protection::NONE,
-            Some(&identity("urn:test:client")),
-            server.config().identity.as_ref(),
-        )
-        .unwrap();
-        let credentials = |password: &str| Credentials::UserName {
-            name: "bench".into(),
-            password: password.to_owned().into(),
-        };
-        assert!(user.log_in(&credentials("wrong")).is_err());
-        user.log_in(&credentials("bench")).unwrap();
-        is_served(&mut user);
+        let many = (&[1, 10, 1][..], TimestampsToReturn::Both);
+        serves(&server, &url, 0.1 + 0.2, many);
+        knows_users(&server, &url);
     }
 }
 
@@ -262,4 +218,58 @@ fn who_sends_half_a_message_in_json_is_not_waited_for() {
     }
     ended(&mut large);
     is_served(&mut Client::plain(&urls(&server)[0]));
+}
+
+/// JSON has no secure channel. A server that wants one for each session has to have it over WebSockets, too.
+#[test]
+fn json_over_websockets_is_no_way_around_the_security_that_is_wanted() {
+    let secured: Vec<Protection> = wire::channel::all_protections()
+        .filter(|it| *it != Protection::NONE)
+        .collect();
+    let only_sockets = |protections: Vec<Protection>| {
+        start(Config {
+            identity: Some(identity("urn:test:server")),
+            wss: Some(0),
+            protections,
+            ..Config::default()
+        })
+    };
+    let profile = Transport::Wss.json_profile().unwrap();
+    let tells = |server: &Server| {
+        let mut client =
+            Client::connect(server.wss_url().unwrap(), Protection::NONE, None, None).unwrap();
+        let endpoints = client.call(GetEndpointsRequest {
+            request_header: header(),
+            endpoint_url: server.wss_url().unwrap().into(),
+            ..Default::default()
+        });
+        let endpoints = endpoints.unwrap().endpoints.unwrap();
+        endpoints
+            .iter()
+            .any(|it| it.transport_profile_uri.as_ref() == profile)
+    };
+    let server = only_sockets(secured);
+    let mut raw = bare(server.wss_address().unwrap());
+    say(
+        &mut raw,
+        "GET / HTTP/1.1\r\nHost: plc\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\
+         Sec-WebSocket-Protocol: opcua+uajson\r\n\r\n",
+    );
+    let (mut answer, mut into) = (Vec::new(), [0; 4096]);
+    while !answer.windows(2).any(|it| it == b"\r\n") {
+        match raw.1.read(&mut raw.0, &mut into) {
+            Ok(0) => break,
+            Ok(count) => answer.extend_from_slice(&into[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert!(!tells(&server));
+    let server = only_sockets(vec![Protection::NONE]);
+    let json = format!("json+{}", server.wss_url().unwrap());
+    is_served(&mut Client::plain(&json));
+    assert!(tells(&server));
 }
