@@ -4,47 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod lab;
+mod table;
 
 use fleet::Stage;
-use lab::{AGENTS, Disks, Kill, LONG, Lab, MS, Phase, Played, S, SESSIONS, VICTIM};
-
-const PHASES: [Phase; 8] = [
-    Phase::Hello,
-    Phase::Plan,
-    Phase::Ready,
-    Phase::Barrier,
-    Phase::Running,
-    Phase::Ending,
-    Phase::Books,
-    Phase::Taken,
-];
-
-const KILLS: [Kill; 10] = [
-    Kill::Agent,
-    Kill::AgentStops,
-    Kill::AgentPauses,
-    Kill::Controller,
-    Kill::ControllerPauses,
-    Kill::Interrupt,
-    Kill::Way,
-    Kill::Silence,
-    Kill::ShortSilence,
-    Kill::OneWay,
-];
-
-/// What becomes of a load, as the page for users says: a row for each kill, a word for each phase.
-fn table() -> Vec<Vec<String>> {
-    let page = include_str!("../../../docs/fleet.md");
-    let (_, rows) = page.split_once("| what happens | at hello |").unwrap();
-    let rows = rows.lines().skip(2).take(KILLS.len());
-    let words = |row: &str| {
-        row.split('|')
-            .skip(2)
-            .map(|it| it.trim().to_owned())
-            .collect()
-    };
-    rows.map(words).collect()
-}
+use lab::{AGENTS, Disks, LONG, Lab, MS, Played, S, SESSIONS, VICTIM};
+use table::{KILLS, Kill, PHASES, Phase, table};
 
 /// Each session is counted once, by the agent that had it.
 fn is_counted_once(disks: &Disks) -> bool {

@@ -9,39 +9,18 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use relay::{Kill, Phase, Relay};
+use relay::Relay;
 use serde_json::Value;
 use support::{Said, Server, command, text};
+use table::{KILLS, Kill, PHASES, Phase, table};
 
 #[path = "support/relay.rs"]
 mod relay;
 mod support;
+#[path = "../../fleet/tests/table/mod.rs"]
+mod table;
 
 const NODES: &str = "nsu=urn:bench;i=1000..1099";
-
-const KILLS: [Kill; 10] = [
-    Kill::Agent,
-    Kill::AgentStops,
-    Kill::AgentPauses,
-    Kill::Controller,
-    Kill::ControllerPauses,
-    Kill::Interrupt,
-    Kill::Way,
-    Kill::Silence,
-    Kill::ShortSilence,
-    Kill::OneWay,
-];
-
-const PHASES: [Phase; 8] = [
-    Phase::Hello,
-    Phase::Plan,
-    Phase::Ready,
-    Phase::Barrier,
-    Phase::Running,
-    Phase::Ending,
-    Phase::Books,
-    Phase::Taken,
-];
 
 /// What is seen of a load.
 #[derive(Debug, Default)]
@@ -235,20 +214,6 @@ fn all(cells: &[(Kill, Phase, String)]) -> Vec<Seen> {
     });
     done.sort_by_key(|(n, _)| *n);
     done.into_iter().map(|(_, it)| it).collect()
-}
-
-/// What becomes of a load, as the page for users says: a row for each kill, a word for each phase.
-fn table() -> Vec<Vec<String>> {
-    let page = include_str!("../../../docs/fleet.md");
-    let (_, rows) = page.split_once("| what happens | at hello |").unwrap();
-    let rows = rows.lines().skip(2).take(KILLS.len());
-    let words = |row: &str| {
-        row.split('|')
-            .skip(2)
-            .map(|it| it.trim().to_owned())
-            .collect()
-    };
-    rows.map(words).collect()
 }
 
 /// In virtual time all of them are played each time: `crates/fleet/tests/kills.rs`.

@@ -9,6 +9,8 @@ use fleet::{
 };
 use plan::Seat;
 
+use crate::table::{Kill, Phase};
+
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000 * MS;
 /// The load goes on for so long.
@@ -22,34 +24,6 @@ pub const AGENTS: usize = 3;
 pub const SESSIONS: u32 = 6;
 /// Whom it happens to.
 pub const VICTIM: usize = 1;
-
-/// What happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kill {
-    Agent,
-    AgentStops,
-    AgentPauses,
-    Controller,
-    ControllerPauses,
-    Interrupt,
-    Way,
-    Silence,
-    ShortSilence,
-    OneWay,
-}
-
-/// When it happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    Hello,
-    Plan,
-    Ready,
-    Barrier,
-    Running,
-    Ending,
-    Books,
-    Taken,
-}
 
 /// What a session did: up to this time of the load.
 pub type Books = Vec<(Seat, u64)>;

@@ -15,51 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kill {
-    /// SIGKILL to the agent.
-    Agent,
-    /// SIGSTOP to the agent, for good.
-    AgentStops,
-    /// The same, and SIGCONT after [`SHORT`].
-    AgentPauses,
-    /// SIGKILL to the controller.
-    Controller,
-    /// SIGSTOP to the controller, and SIGCONT when agents have given it up.
-    ControllerPauses,
-    /// SIGINT to the controller.
-    Interrupt,
-    /// Both pipes end, as when ssh is killed.
-    Way,
-    /// Nothing comes through any more, and nobody is told, as when the network is down.
-    Silence,
-    /// The same for [`SHORT`]; then all comes.
-    ShortSilence,
-    /// Nothing of the agent comes through; it still hears.
-    OneWay,
-}
-
-/// When it happens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// The agent has said who it is, and nobody has heard it.
-    Hello,
-    /// The share is on its way.
-    Plan,
-    /// The agent has its share, and opens its sessions.
-    Ready,
-    /// The moment to begin is on its way.
-    Barrier,
-    /// The agent's first progress has come.
-    Running,
-    /// The load has ended; the books are on the agent's disk and on their way.
-    Ending,
-    /// Half of the books have come.
-    Books,
-    /// The books have come, and the agent is about to hear so.
-    Taken,
-}
+use crate::table::{Kill, Phase};
 
 /// Nobody is given up because of it.
 pub const SHORT: Duration = Duration::from_millis(1500);
