@@ -260,7 +260,7 @@ pub fn not_counted(why: &NotAvailable) -> CounterUsage {
     }
 }
 
-/// Where counters can be asked for: the crate behind them knows these processors only.
+// Where counters can be asked for: the crate behind them knows these processors only.
 #[cfg(all(
     target_os = "linux",
     any(
@@ -270,63 +270,18 @@ pub fn not_counted(why: &NotAvailable) -> CounterUsage {
     )
 ))]
 mod open;
-#[cfg(all(
+#[cfg(not(all(
     target_os = "linux",
     any(
         target_arch = "x86_64",
         target_arch = "aarch64",
         target_arch = "riscv64"
     )
-))]
-mod refused;
-#[cfg(all(
-    target_os = "linux",
-    any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64"
-    )
-))]
+)))]
+#[path = "none.rs"]
+mod open;
+
 pub use open::Counters;
-
-#[cfg(not(all(
-    target_os = "linux",
-    any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64"
-    )
-)))]
-pub use imp::Counters;
-
-#[cfg(not(all(
-    target_os = "linux",
-    any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64"
-    )
-)))]
-mod imp {
-    use super::Counted;
-    use crate::figure::{Figure, NotAvailable};
-
-    /// A process that is counted.
-    #[derive(Debug)]
-    pub enum Counters {}
-
-    impl Counters {
-        /// Of a process.
-        pub fn of(_id: u32) -> Figure<Self> {
-            Err(NotAvailable::here())
-        }
-
-        /// What was counted up to now.
-        pub fn read(&mut self) -> Counted {
-            match *self {}
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

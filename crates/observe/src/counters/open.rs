@@ -1,5 +1,7 @@
 //! Counters of the threads of a process, as the kernel gives them.
 
+mod refused;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use nix::errno::Errno;
 use perf_event::events::{Hardware, Software};
 use perf_event::{Builder, Counter, ReadFormat};
 
-use super::refused::{Asked, refused};
+use self::refused::{Asked, refused};
 use super::{Count, Counted, Counts, Event, Refused};
 use crate::figure::{Figure, NotAvailable};
 use crate::limits;

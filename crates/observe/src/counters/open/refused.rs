@@ -2,7 +2,7 @@
 
 use nix::errno::Errno;
 
-use super::Event;
+use super::super::Event;
 use crate::figure::NotAvailable;
 use crate::tree::Tree;
 
