@@ -49,7 +49,7 @@ pub use listed::ListError;
 pub use nodes::{Namespace, NodeError, NodeSpec, Nodes};
 pub use path::{BrowsePath, PathStep};
 pub use phase::{Phase, Plan, Warmup};
-pub use pubsub::{Broker, KeyService, Listen, Publish};
+pub use pubsub::{Broker, DatagramFate, KeyService, Listen, Publish};
 pub use random::{Random, mixed};
 pub use request::{
     Attribute, Browse, Call, Direction, Read, Register, Timestamps, Translate, Values, Write,

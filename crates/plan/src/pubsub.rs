@@ -189,3 +189,20 @@ fn listeners(count: u32) -> Result<(), PlanError> {
         false => Err(PlanError::new("listeners", count, "1 to 1024")),
     }
 }
+
+/// What is to become of a datagram that is published: what a server's faults decide, and a publisher carries out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DatagramFate {
+    /// It is sent so much later.
+    pub delay: Duration,
+    /// It is not sent.
+    pub lost: bool,
+    /// It is sent so many times more.
+    pub more: u32,
+    /// It is sent behind so many that follow.
+    pub behind: u32,
+    /// Its first byte names a version that there is not.
+    pub corrupt: bool,
+    /// Its signature is not one of its key. What has none is corrupt instead.
+    pub wrong_key: bool,
+}

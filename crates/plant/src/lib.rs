@@ -63,9 +63,7 @@ pub use counters::Counted;
 pub use describe::{Brokered, Plant, Publishing, Secured};
 pub use directory::REGISTER_EVERY;
 pub use endpoints::endpoints_at;
-pub use fault::{
-    DatagramFate, Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target,
-};
+pub use fault::{Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target};
 pub use file::{LEAST_MEMORY, is_origin};
 pub use ledger::{GroundTruth, Messages, Subscriptions, Taking, TakingNow, Tally, Updates, Values};
 pub use limits::{Limits, Transfer};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use plan::DatagramFate;
 use wire::template::walk::BuiltInType;
 
-use crate::fault::{Class, DatagramFate};
+use crate::fault::Class;
 use crate::shared::Shared;
 use crate::space::NodeIndex;
 use crate::space::publish_subscribe::DataSetField;

@@ -2,37 +2,20 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::time::Duration;
 
+use plan::DatagramFate;
 use wire::time::Instant;
 
 use super::batch::Sent;
 use super::outlet::Outlet;
 
-/// What is to become of a datagram.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fate {
-    /// It is sent so much later.
-    pub delay: Duration,
-    /// It is not sent.
-    pub lost: bool,
-    /// It is sent so many times more.
-    pub more: u32,
-    /// It is sent behind so many that follow.
-    pub behind: u32,
-    /// Its first byte names a version that there is not.
-    pub corrupt: bool,
-    /// Its signature is not one of its key. What has none is corrupt instead.
-    pub wrong_key: bool,
-}
-
-/// Whoever decides that.
+/// Whoever decides what becomes of datagrams.
 pub trait Fates: Send + std::fmt::Debug {
     /// Whether any datagram is hit now.
     fn are_wanted(&self) -> bool;
 
     /// What is to become of the next datagram.
-    fn next(&mut self) -> Fate;
+    fn next(&mut self) -> DatagramFate;
 }
 
 /// Datagrams on their way to go astray.

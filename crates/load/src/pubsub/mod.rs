@@ -44,7 +44,7 @@ mod telling;
 mod values;
 
 pub use address::{Address, AddressError};
-pub use astray::{Fate, Fates};
+pub use astray::Fates;
 pub use broker::{BrokerError, Login, Mqtt};
 pub use broker_url::{BrokerUrl, BrokerUrlError};
 pub use capture::{CaptureError, Reading, read_capture};

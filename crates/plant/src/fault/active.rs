@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use plan::DatagramFate;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 use wire::service::Kind;
@@ -99,23 +100,6 @@ pub struct MessageFate {
     pub behind: u32,
     /// Its connection is cut before it is sent.
     pub disconnect: bool,
-}
-
-/// What is to become of a NetworkMessage that is published.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DatagramFate {
-    /// It is sent so much later.
-    pub delay: Duration,
-    /// It is not sent.
-    pub lost: bool,
-    /// It is sent so many times more.
-    pub more: u32,
-    /// It is sent behind so many that follow.
-    pub behind: u32,
-    /// Nobody can read it.
-    pub corrupt: bool,
-    /// Its signature is not one of its key.
-    pub wrong_key: bool,
 }
 
 /// What is to become of a value.
@@ -404,42 +388,41 @@ impl Faults {
         parts / f64::from(requests.max(1))
     }
 
+    /// Something came that faults of this target may strike: the effects of those that do.
+    fn strike(&self, on: Target, now: Instant, mut with: impl FnMut(Effect)) {
+        for one in &mut self.lock().list {
+            if one.fault.on == on && one.chance.event(now) {
+                with(one.fault.effect);
+            }
+        }
+    }
+
     /// A notification message is to be sent.
     pub fn message(&self, now: Instant) -> MessageFate {
         let mut fate = MessageFate::default();
-        for one in &mut self.lock().list {
-            if one.fault.on != Target::Notification || !one.chance.event(now) {
-                continue;
-            }
-            match one.fault.effect {
-                Effect::Delay(time) => fate.delay += time,
-                Effect::Drop => fate.lost = true,
-                Effect::Repeat(more) => fate.more += more,
-                Effect::Reorder(behind) => fate.behind = behind,
-                Effect::Disconnect => fate.disconnect = true,
-                _ => {}
-            }
-        }
+        self.strike(Target::Notification, now, |effect| match effect {
+            Effect::Delay(time) => fate.delay += time,
+            Effect::Drop => fate.lost = true,
+            Effect::Repeat(more) => fate.more += more,
+            Effect::Reorder(behind) => fate.behind = behind,
+            Effect::Disconnect => fate.disconnect = true,
+            _ => {}
+        });
         fate
     }
 
     /// A NetworkMessage is to be published.
     pub fn datagram(&self, now: Instant) -> DatagramFate {
         let mut fate = DatagramFate::default();
-        for one in &mut self.lock().list {
-            if one.fault.on != Target::Datagram || !one.chance.event(now) {
-                continue;
-            }
-            match one.fault.effect {
-                Effect::Delay(time) => fate.delay += time,
-                Effect::Drop => fate.lost = true,
-                Effect::Repeat(more) => fate.more += more,
-                Effect::Reorder(behind) => fate.behind = behind,
-                Effect::Corrupt => fate.corrupt = true,
-                Effect::WrongKey => fate.wrong_key = true,
-                _ => {}
-            }
-        }
+        self.strike(Target::Datagram, now, |effect| match effect {
+            Effect::Delay(time) => fate.delay += time,
+            Effect::Drop => fate.lost = true,
+            Effect::Repeat(more) => fate.more += more,
+            Effect::Reorder(behind) => fate.behind = behind,
+            Effect::Corrupt => fate.corrupt = true,
+            Effect::WrongKey => fate.wrong_key = true,
+            _ => {}
+        });
         fate
     }
 

@@ -9,7 +9,7 @@ mod chance;
 mod text;
 
 pub use active::{
-    Class, DatagramFate, FaultCount, Faults, Mark, MessageFate, NoSuchNode, RequestFate, Tick, Turn,
+    Class, FaultCount, Faults, Mark, MessageFate, NoSuchNode, RequestFate, Tick, Turn,
 };
 pub use chance::{Pick, Rule};
 pub use text::FaultError;

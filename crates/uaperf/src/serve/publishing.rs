@@ -10,9 +10,10 @@ use std::time::Duration;
 use anyhow::Context;
 use load::access::TlsTrust;
 use load::pubsub::{
-    Address, Discovery, Fate, Fates, Interface, KeyService, KeySupply, Login, Mqtt, Publish,
+    Address, Discovery, Fates, Interface, KeyService, KeySupply, Login, Mqtt, Publish,
     PublishError, Published, SecurityKeys, Source, Target, Values, publish,
 };
+use plan::DatagramFate;
 use plan::unit::duration::{parse, show};
 use plant::{Config, Secured, SecurityGroup, Server, Signals, Watch};
 use pubsub::PublisherId;
@@ -214,23 +215,8 @@ impl Fates for OfFaults {
         self.0.are_wanted()
     }
 
-    fn next(&mut self) -> Fate {
-        let plant::DatagramFate {
-            delay,
-            lost,
-            more,
-            behind,
-            corrupt,
-            wrong_key,
-        } = self.0.next();
-        Fate {
-            delay,
-            lost,
-            more,
-            behind,
-            corrupt,
-            wrong_key,
-        }
+    fn next(&mut self) -> DatagramFate {
+        self.0.next()
     }
 }
 
