@@ -20,12 +20,11 @@ mod place;
 use std::hint::black_box;
 use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use aws_lc_rs::cipher::{AES_256, EncryptingKey, EncryptionContext, UnboundCipherKey};
 use aws_lc_rs::{hmac, iv::FixedLength};
 use benches::{Subject, compare, print};
-use load::pubsub::{Mapping, Publish, Signal, Target, Values, publish};
+use load::pubsub::{Publish, Signal, Target, Values, publish};
 use pubsub::layout::Layout;
 use pubsub::raw::RawType;
 use pubsub::security::{GroupKeys, Mode, PubSubPolicy, Sealer};
@@ -109,30 +108,11 @@ fn written(mut template: Template) -> Vec<u8> {
 }
 
 fn plan(at: &str, cycles: u64) -> Publish {
-    let at = format!("opc.udp://{at}");
+    let to = Target::Udp(format!("opc.udp://{at}").parse().expect("an address"));
     Publish {
-        to: Target::Udp(at.parse().expect("an address")),
-        mapping: Mapping::Uadp,
-        interface: None,
-        ttl: 1,
-        dscp: None,
-        publisher_id: PublisherId::UInt16(1),
-        groups: 1,
-        writers: 1,
-        values: Values::Count(Signal::Float, SIGNALS),
         encoding: Encoding::Raw,
-        layout: Layout::Dynamic,
-        mode: None,
-        keys: Vec::new(),
-        roll_over: None,
-        key_times: None,
-        interval: None,
-        duration: Duration::from_secs(60),
         cycles: Some(cycles),
-        discovery: None,
-        fates: None,
-        progress: None,
-        endpoints: Vec::new(),
+        ..Publish::new(to, Values::Count(Signal::Float, SIGNALS))
     }
 }
 

@@ -9,16 +9,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use load::pubsub::{
-    Choice, Heard, Listen, Mapping, Publish, Signal, Target, Values, listen, publish,
-};
+use load::pubsub::{Choice, Heard, Listen, Publish, Signal, Target, Values, listen, publish};
 use peers::testing::require;
 use peers::{PubSub, Stack};
 use pubsub::layout::Layout;
 use pubsub::raw::{self, RawType};
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy};
 use pubsub::view::{Encoding, Known};
-use pubsub::{Content, Fields, PublisherId, Tolerance, View};
+use pubsub::{Content, Fields, Tolerance, View};
 use wire::service::Limits;
 use wire::template::walk::BuiltInType;
 use wire::types::Variant;
@@ -241,29 +239,15 @@ fn it_reads_what_is_published(name: &str, secured: Option<Secured>) {
                 all.extend(["--security", secured.name, "--keys", hex]);
             }
             let mut subscriber = PubSub::start(stack, &all).unwrap();
+            let to = Target::Udp(format!("opc.udp://{address}").parse().unwrap());
             let plan = Publish {
-                to: Target::Udp(format!("opc.udp://{address}").parse().unwrap()),
-                mapping: Mapping::Uadp,
-                interface: None,
-                ttl: 1,
-                dscp: None,
-                publisher_id: PublisherId::UInt16(1),
-                groups: 1,
-                writers: 1,
-                values: Values::Count(Signal::Double, 4),
                 encoding,
                 layout,
                 mode: secured.map(|it| it.mode),
                 keys: secured.map(|it| (1, it.keys())).into_iter().collect(),
-                roll_over: None,
-                key_times: None,
-                fates: None,
-                progress: None,
                 interval: Some(Duration::from_millis(5)),
-                duration: Duration::from_secs(60),
                 cycles: Some(CYCLES.into()),
-                discovery: None,
-                endpoints: Vec::new(),
+                ..Publish::new(to, Values::Count(Signal::Double, 4))
             };
             let sent = publish(plan, &AtomicBool::new(false), |_| ()).unwrap();
             assert_eq!(sent.datagrams, u64::from(CYCLES));

@@ -10,11 +10,8 @@
 
 use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use load::pubsub::{Mapping, Publish, Signal, Target, Values, publish};
-use pubsub::PublisherId;
-use pubsub::layout::Layout;
+use load::pubsub::{Publish, Signal, Target, Values, publish};
 use pubsub::security::{GroupKeys, Mode, PubSubPolicy};
 use pubsub::view::Encoding;
 
@@ -30,33 +27,17 @@ fn main() {
     let is_secured = path == "secured";
     let key: Vec<u8> = (0..68).collect();
     let key = GroupKeys::new(PubSubPolicy::Aes256Ctr, &key).expect("a key");
+    let to = Target::Udp(format!("opc.udp://{at}").parse().expect("an address"));
     let plan = Publish {
-        to: Target::Udp(format!("opc.udp://{at}").parse().expect("an address")),
-        mapping: Mapping::Uadp,
-        interface: None,
-        ttl: 1,
-        dscp: None,
-        publisher_id: PublisherId::UInt16(1),
-        groups: 1,
-        writers: 1,
-        values: Values::Count(Signal::Float, 100),
         encoding: match path.as_str() {
             "variant" => Encoding::Variant,
             "value" => Encoding::DataValue,
             _ => Encoding::Raw,
         },
-        layout: Layout::Dynamic,
         mode: is_secured.then_some(Mode::SignAndEncrypt),
         keys: is_secured.then_some((1, key)).into_iter().collect(),
-        roll_over: None,
-        key_times: None,
-        interval: None,
-        duration: Duration::from_secs(600),
         cycles: Some(rounds),
-        discovery: None,
-        fates: None,
-        progress: None,
-        endpoints: Vec::new(),
+        ..Publish::new(to, Values::Count(Signal::Float, 100))
     };
     let sent = publish(plan, &AtomicBool::new(false), |_| ()).expect("it is published");
     assert_eq!(sent.datagrams + sent.refused, rounds);

@@ -97,7 +97,39 @@ pub struct Publish {
     pub endpoints: Vec<Endpoint>,
 }
 
+/// Longer than anybody publishes.
+const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
 impl Publish {
+    /// One message a cycle with these values as Variants, in the clear, until it is stopped: `PublisherId` 1, a cycle
+    /// behind the other without a pause.
+    pub fn new(to: Target, values: Values) -> Self {
+        Self {
+            to,
+            mapping: Mapping::Uadp,
+            interface: None,
+            ttl: 1,
+            dscp: None,
+            publisher_id: PublisherId::UInt16(1),
+            groups: 1,
+            writers: 1,
+            values,
+            encoding: Encoding::Variant,
+            layout: Layout::Dynamic,
+            mode: None,
+            keys: Vec::new(),
+            roll_over: None,
+            key_times: None,
+            interval: None,
+            duration: FOR_GOOD,
+            cycles: None,
+            discovery: None,
+            fates: None,
+            progress: None,
+            endpoints: Vec::new(),
+        }
+    }
+
     /// The keys by their times, those of a list from `start` on.
     pub(super) fn keys_from(&self, start: Instant) -> KeyTimes {
         let listed = || KeyTimes::listed(&self.keys, self.roll_over, start);
