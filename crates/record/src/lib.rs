@@ -25,7 +25,7 @@ mod time;
 
 pub use histogram::{Histogram, HistogramError};
 pub use ledger::{Closed, Lateness, Ledger, Measure, Tally, Times, Window};
-pub use progress::Progress;
+pub use progress::{Progress, Sendings};
 pub use receipt::Receipt;
 pub use run::Run;
 pub use samples::{Samples, Sheet};

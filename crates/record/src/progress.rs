@@ -2,12 +2,33 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use serde::{Deserialize, Serialize};
+
+/// What became of the messages of a publisher, at its end of the way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sendings {
+    /// Values in each NetworkMessage.
+    #[serde(rename = "values_each")]
+    pub each: u64,
+    /// NetworkMessages that the kernel took, or the connection to a broker.
+    pub messages: u64,
+    /// NetworkMessages that were not taken.
+    pub refused: u64,
+    /// NetworkMessages that were kept back on purpose.
+    pub dropped: u64,
+    /// Of `messages` those that were sent once more, on purpose.
+    pub copies: u64,
+}
+
 /// Counts that one thread writes and others read.
 #[derive(Debug, Default)]
 pub struct Progress {
     running: AtomicBool,
+    each: AtomicU64,
     sent: AtomicU64,
     failed: AtomicU64,
+    dropped: AtomicU64,
+    copies: AtomicU64,
     token: AtomicU32,
 }
 
@@ -17,10 +38,24 @@ impl Progress {
         self.running.store(is, Ordering::Relaxed);
     }
 
-    /// So many NetworkMessages were sent, and so many were not.
-    pub fn note(&self, sent: u64, failed: u64) {
-        self.sent.store(sent, Ordering::Relaxed);
-        self.failed.store(failed, Ordering::Relaxed);
+    /// That is what it has done so far.
+    pub fn note(&self, so_far: Sendings) {
+        self.each.store(so_far.each, Ordering::Relaxed);
+        self.sent.store(so_far.messages, Ordering::Relaxed);
+        self.failed.store(so_far.refused, Ordering::Relaxed);
+        self.dropped.store(so_far.dropped, Ordering::Relaxed);
+        self.copies.store(so_far.copies, Ordering::Relaxed);
+    }
+
+    /// What it has done so far; while it publishes, each count by itself.
+    pub fn so_far(&self) -> Sendings {
+        Sendings {
+            each: self.each.load(Ordering::Relaxed),
+            messages: self.sent(),
+            refused: self.failed(),
+            dropped: self.dropped.load(Ordering::Relaxed),
+            copies: self.copies.load(Ordering::Relaxed),
+        }
     }
 
     /// The key of this token secures them from now on.

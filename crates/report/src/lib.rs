@@ -60,7 +60,7 @@ pub use html::{
 pub use junit::{Unmeasured, junit};
 pub use link_test::link_test;
 pub use markdown::{escaped, markdown};
-pub use page::WIDTH;
+pub use page::{WIDTH, grouped};
 pub use points::Named;
 pub use security::security;
 pub use several::show;

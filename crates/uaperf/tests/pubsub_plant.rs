@@ -135,6 +135,43 @@ fn a_scenario_listens_to_the_plant_that_it_starts_and_watches_its_cpu() {
     assert!(phase.resources.iter().any(|it| it.who == "server"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn datagrams_of_a_plant_say_which_class_of_traffic_they_are_of() {
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+    use std::os::fd::AsRawFd;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, url) = socket();
+    socket2::SockRef::from(&socket)
+        .set_recv_tos_v4(true)
+        .unwrap();
+    let plant =
+        format!("{PLANT}[[publish]]\nto = '{url}'\ninterval = '20ms'\ndscp = 'af31'\nttl = 4\n");
+    let typed = [
+        "--publish",
+        &url,
+        "--publish-interval",
+        "20ms",
+        "--publish-dscp",
+        "26",
+    ];
+    for words in [&[][..], &typed] {
+        let _server = serve(folder.path(), &plant, words);
+        let mut came = [0; 4096];
+        let mut into = [std::io::IoSliceMut::new(&mut came)];
+        let mut more = nix::cmsg_space!(u8);
+        let flags = MsgFlags::empty();
+        let told = recvmsg::<()>(socket.as_raw_fd(), &mut into, Some(&mut more), flags).unwrap();
+        let mut classes = told.cmsgs().unwrap();
+        let class = classes.find_map(|it| match it {
+            ControlMessageOwned::Ipv4Tos(class) => Some(class),
+            _ => None,
+        });
+        assert_eq!(class, Some(26 << 2), "{words:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_published_is_said_before_anything_is_served() {
     let folder = tempfile::tempdir().unwrap();
@@ -152,6 +189,14 @@ fn what_cannot_be_published_is_said_before_anything_is_served() {
         (
             "[[publish]]\nto = 'opc.udp://nowhere.invalid:4840'\n",
             "is no host or port",
+        ),
+        (
+            "[[publish]]\nto = 'opc.udp://127.0.0.1:4840'\ndscp = 64\n",
+            "\"64\" is no DSCP",
+        ),
+        (
+            "[[publish]]\nto = 'mqtt://127.0.0.1'\ndscp = 'ef'\n",
+            "it is of datagrams over UDP",
         ),
     ] {
         std::fs::write(&file, format!("{PLANT}{text}")).unwrap();
@@ -424,14 +469,20 @@ fn only(told: &serde_json::Value) -> (&serde_json::Value, u64) {
 fn what_a_plant_does_to_its_datagrams_is_what_a_listener_finds() {
     let folder = tempfile::tempdir().unwrap();
     let url = free();
-    let listener = command(
-        folder.path(),
-        &["listen", &url, "--duration", "6s", "--json"],
-    )
-    .stdout(std::process::Stdio::piped())
-    .stderr(std::process::Stdio::null())
-    .spawn()
-    .unwrap();
+    let words = [
+        "listen",
+        &url,
+        "--duration",
+        "6s",
+        "--json",
+        "--out",
+        "heard.json",
+    ];
+    let listener = command(folder.path(), &words)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
     // One after the other, so that each datagram has one of them at most.
     let windows = [
         ("drop", "1s"),
@@ -473,6 +524,62 @@ fn what_a_plant_does_to_its_datagrams_is_what_a_listener_finds() {
     assert_eq!(counted["lost"], drop + corrupt, "{hits:?} {told}");
     assert_eq!(counted["duplicates"], repeat, "{hits:?} {told}");
     assert_eq!(counted["late"], reorder + delay, "{hits:?} {told}");
+    // Each value of the plant has its place.
+    let account = |words: &[&str]| {
+        let words = [&["pubsub", "account", "ledger.json", "heard.json"], words].concat();
+        Said::by(&mut command(folder.path(), &words))
+    };
+    let said = account(&["--json"]);
+    let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let places = &told["listeners"][0];
+    let values = |name: &str| places[name].as_u64().unwrap();
+    for (name, messages) in [
+        ("kept_back", drop),
+        ("unread", corrupt),
+        ("repeated", repeat),
+        ("late", reorder + delay),
+        ("refused", 0),
+        ("in_socket", 0),
+        ("on_the_way", 0),
+        ("outside", 0),
+    ] {
+        assert_eq!(values(name), 40 * messages, "{name}: {hits:?} {told:#}");
+    }
+    let all = ["kept_back", "unread", "late", "delivered"].map(values);
+    assert_eq!(all.iter().sum::<u64>(), values("due"), "{told:#}");
+    assert_eq!(told["publisher"], "1");
+    let said = account(&[]);
+    assert!(said.out.contains("kept back on purpose"), "{}", said.out);
+    // Who began to listen later than it published has no account of another time.
+    for (words, told) in [
+        (
+            &["pubsub", "account", "heard.json", "heard.json"][..],
+            "neither a ledger",
+        ),
+        (
+            &["pubsub", "account", "ledger.json", "ledger.json"],
+            "no result of a listener",
+        ),
+        (
+            &[
+                "pubsub",
+                "account",
+                "ledger.json",
+                "heard.json",
+                "--publisher",
+                "7",
+            ],
+            "no such publisher; it has 1",
+        ),
+        (
+            &["pubsub", "account", "none.json", "heard.json"],
+            "No such file",
+        ),
+    ] {
+        let said = Said::by(&mut command(folder.path(), words));
+        assert_eq!(said.code, 2, "{words:?}: {}", said.err);
+        assert!(said.err.contains(told), "{words:?}: {}", said.err);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Datagrams that go astray on purpose: what is lost, comes later, more than once, behind others, or cannot be read.
+//! Messages that go astray on purpose: what is lost, comes later, more than once, behind others, or cannot be read.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,23 +9,30 @@ use wire::time::Instant;
 use super::batch::Sent;
 use super::outlet::Outlet;
 
-/// Whoever decides what becomes of datagrams.
+/// Whoever decides what becomes of messages.
 pub trait Fates: Send + std::fmt::Debug {
-    /// Whether any datagram is hit now.
+    /// Whether any message is hit now.
     fn are_wanted(&self) -> bool;
 
-    /// What is to become of the next datagram.
+    /// What is to become of the next message.
     fn next(&mut self) -> DatagramFate;
 }
 
-/// Datagrams on their way to go astray.
+/// A message that is held back, and the group that it is of.
+#[derive(Debug)]
+struct Held {
+    group: usize,
+    bytes: Vec<u8>,
+}
+
+/// Messages on their way to go astray.
 #[derive(Debug, Default)]
 pub struct Astray {
     fates: Option<Box<dyn Fates>>,
     /// In the order of their times.
-    later: VecDeque<(Instant, Vec<u8>)>,
+    later: VecDeque<(Instant, Held)>,
     /// Each waits for so many more.
-    behind: Vec<(u32, Vec<u8>)>,
+    behind: Vec<(u32, Held)>,
     held: usize,
 }
 
@@ -40,19 +47,22 @@ impl Astray {
         }
     }
 
-    /// Whether datagrams have to go this way.
+    /// Whether messages have to go this way.
     pub fn is_wanted(&self) -> bool {
         self.held > 0 || self.fates.as_ref().is_some_and(|it| it.are_wanted())
     }
 
-    /// Sends a datagram, or does with it what is to become of it.
+    /// Sends a message of a group, or does with it what is to become of it.
     pub fn send(
         &mut self,
-        bytes: &[u8],
+        (group, bytes): (usize, &[u8]),
         is_secured: bool,
         now: Instant,
         outlet: &mut Outlet,
     ) -> io::Result<Sent> {
+        if !self.is_wanted() {
+            return outlet.send(group, bytes);
+        }
         let fate = self.fates.as_mut().map(|it| it.next()).unwrap_or_default();
         let mut message = bytes.to_vec();
         if fate.wrong_key && is_secured {
@@ -62,42 +72,47 @@ impl Astray {
         } else if (fate.corrupt || fate.wrong_key)
             && let Some(first) = message.first_mut()
         {
-            // Part 14, 7.2.4.4.2: the version is in the lowest four bits, and is 1.
+            // Part 14, 7.2.4.4.2: the version is in the lowest four bits, and is 1. No text begins like that, either.
             *first |= 0x0f;
         }
         let mut sent = Sent::default();
         let passed = self.pass_by();
-        if !fate.lost {
+        if fate.lost {
+            sent.dropped += 1;
+        } else {
             for _ in 0..fate.more {
-                sent.add(put(&message, outlet)?);
+                sent.add(outlet.send(group, &message)?);
+                sent.copies += 1;
             }
             let has_room = self.held + message.len() <= MOST;
             if fate.behind > 0 && has_room {
                 self.held += message.len();
-                self.behind.push((fate.behind, message));
+                let bytes = message;
+                self.behind.push((fate.behind, Held { group, bytes }));
             } else if !fate.delay.is_zero() && has_room {
                 self.held += message.len();
                 let due = now + fate.delay;
                 let place = self.later.partition_point(|(at, _)| *at <= due);
-                self.later.insert(place, (due, message));
+                let bytes = message;
+                self.later.insert(place, (due, Held { group, bytes }));
             } else {
-                sent.add(put(&message, outlet)?);
+                sent.add(outlet.send(group, &message)?);
             }
         }
-        for message in passed {
-            sent.add(put(&message, outlet)?);
+        for held in passed {
+            sent.add(outlet.send(held.group, &held.bytes)?);
         }
         Ok(sent)
     }
 
     /// One more has come for which others wait: those that wait for no more.
-    fn pass_by(&mut self) -> Vec<Vec<u8>> {
+    fn pass_by(&mut self) -> Vec<Held> {
         for (left, _) in &mut self.behind {
             *left -= 1;
         }
         let passed = self.behind.extract_if(.., |(left, _)| *left == 0);
         let passed: Vec<_> = passed.map(|(_, message)| message).collect();
-        self.held -= passed.iter().map(Vec::len).sum::<usize>();
+        self.held -= passed.iter().map(|it| it.bytes.len()).sum::<usize>();
         passed
     }
 
@@ -110,9 +125,9 @@ impl Astray {
     pub fn release(&mut self, now: Instant, outlet: &mut Outlet) -> io::Result<Sent> {
         let mut sent = Sent::default();
         while self.due().is_some_and(|at| at <= now) {
-            if let Some((_, message)) = self.later.pop_front() {
-                self.held -= message.len();
-                sent.add(put(&message, outlet)?);
+            if let Some((_, held)) = self.later.pop_front() {
+                self.held -= held.bytes.len();
+                sent.add(outlet.send(held.group, &held.bytes)?);
             }
         }
         sent.add(outlet.flush()?);
@@ -122,21 +137,12 @@ impl Astray {
     /// Sends all that is held back: nothing comes any more for which it could wait.
     pub fn end(&mut self, outlet: &mut Outlet) -> io::Result<Sent> {
         let mut sent = Sent::default();
-        let later = self.later.drain(..).map(|(_, message)| message);
-        for message in later.chain(self.behind.drain(..).map(|(_, message)| message)) {
-            sent.add(put(&message, outlet)?);
+        let later = self.later.drain(..).map(|(_, held)| held);
+        for held in later.chain(self.behind.drain(..).map(|(_, held)| held)) {
+            sent.add(outlet.send(held.group, &held.bytes)?);
         }
         self.held = 0;
         sent.add(outlet.flush()?);
         Ok(sent)
     }
-}
-
-fn put(message: &[u8], outlet: &mut Outlet) -> io::Result<Sent> {
-    let Some(slot) = outlet.slot() else {
-        return Ok(Sent::default());
-    };
-    slot.clear();
-    slot.extend_from_slice(message);
-    outlet.push()
 }

@@ -15,6 +15,10 @@ pub struct Sent {
     pub bytes: u64,
     /// Those that were not.
     pub refused: u64,
+    /// Those that were kept back on purpose.
+    pub dropped: u64,
+    /// Of `messages` those that were sent once more on purpose.
+    pub copies: u64,
 }
 
 impl Sent {
@@ -24,7 +28,7 @@ impl Sent {
             true => Self {
                 messages: 1,
                 bytes: bytes as u64,
-                refused: 0,
+                ..Self::default()
             },
             false => Self {
                 refused: 1,
@@ -38,6 +42,8 @@ impl Sent {
         self.messages += other.messages;
         self.bytes += other.bytes;
         self.refused += other.refused;
+        self.dropped += other.dropped;
+        self.copies += other.copies;
     }
 }
 

@@ -291,6 +291,15 @@ impl Heard {
 }
 
 impl Stream {
+    /// What sequence numbers say: those of its writers, or its own where writers have none.
+    pub fn numbered(&self) -> Vec<Counted> {
+        let of_writers: Vec<Counted> = self.writers.iter().filter_map(|it| it.sequence).collect();
+        match of_writers.is_empty() {
+            true => Vec::from_iter(self.sequence),
+            false => of_writers,
+        }
+    }
+
     /// Messages of it that never came.
     pub fn lost(&self) -> u64 {
         let lost = |it: &Option<Counted>| it.map_or(0, |it| it.lost);

@@ -40,12 +40,17 @@ impl Outlet {
         }
     }
 
-    /// Hands a message to a broker.
-    pub fn send(&mut self, group: usize, bytes: &[u8]) -> Sent {
-        match self {
-            Self::Datagrams(_) => Sent::default(),
-            Self::Mqtt(courier) => Sent::one(courier.send(group, bytes), bytes.len()),
+    /// Sends a message of a group that is written somewhere else. A datagram may wait for others.
+    pub fn send(&mut self, group: usize, bytes: &[u8]) -> io::Result<Sent> {
+        let batch = match self {
+            Self::Datagrams(batch) => batch,
+            Self::Mqtt(courier) => return Ok(Sent::one(courier.send(group, bytes), bytes.len())),
+        };
+        if let Some(slot) = batch.slot() {
+            slot.clear();
+            slot.extend_from_slice(bytes);
         }
+        batch.push()
     }
 
     pub fn turn(&mut self) {

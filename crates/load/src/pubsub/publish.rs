@@ -14,7 +14,7 @@ use pubsub::security::Sealer;
 use pubsub::template::{NoField, Template, TemplateError};
 use pubsub::view::Encoding;
 use pubsub::{Content, Fields};
-use record::{Histogram, Progress};
+use record::{Histogram, Progress, Sendings};
 use serde::{Deserialize, Serialize};
 use wire::template::walk::BuiltInType;
 use wire::types::{DataValue, DateTime, Variant};
@@ -45,6 +45,9 @@ pub struct Published {
     /// The class of traffic that they said they are of, where that was told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<String>,
+    /// How many routers they could pass, to a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u32>,
     /// Cycles that were due in the time.
     pub planned_cycles: Option<u64>,
     /// Cycles that were sent.
@@ -53,6 +56,12 @@ pub struct Published {
     pub datagrams: u64,
     /// Datagrams that it refused: nobody listens at a host, or a buffer was full.
     pub refused: u64,
+    /// Datagrams that were kept back on purpose.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dropped: u64,
+    /// Of the datagrams those that were sent once more, on purpose.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub copies: u64,
     /// Their bytes, without those of UDP and IP.
     pub bytes: u64,
     /// Bytes of each datagram.
@@ -84,21 +93,37 @@ pub struct Published {
     pub interrupted: bool,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 impl Published {
     /// What became of messages with so many values each, secured with the key of this token.
     fn note(&mut self, sent: Sent, token: u32, expired: bool, values: u64) {
         self.datagrams += sent.messages;
         self.bytes += sent.bytes;
         self.refused += sent.refused;
+        self.dropped += sent.dropped;
+        self.copies += sent.copies;
         self.values += sent.messages * values;
         if let Some(keys) = self.keys.as_mut().filter(|_| sent.messages > 0) {
             keys.note(token, sent.messages);
             keys.expired += if expired { sent.messages } else { 0 };
         }
     }
-}
 
-impl Published {
+    /// The same for whoever looks at it meanwhile, with so many values in each message.
+    fn sendings(&self, each: u64) -> Sendings {
+        Sendings {
+            each,
+            messages: self.datagrams,
+            refused: self.refused,
+            dropped: self.dropped,
+            copies: self.copies,
+        }
+    }
+
     fn so_far(&self) -> Done {
         Done {
             messages: self.datagrams,
@@ -266,10 +291,16 @@ pub fn publish_and_tell(
     let mut done = Published {
         to: plan.to.to_string(),
         dscp: plan.dscp.map(|it| it.to_string()),
+        ttl: match &plan.to {
+            Target::Udp(to) if to.is_multicast() => Some(plan.ttl),
+            _ => None,
+        },
         planned_cycles: planned,
         cycles: 0,
         datagrams: 0,
         refused: 0,
+        dropped: 0,
+        copies: 0,
         bytes: 0,
         datagram_bytes: size as u64,
         values: 0,
@@ -387,32 +418,28 @@ pub fn publish_and_tell(
                 plan.values.set(&kinds, form, set, done.cycles)?;
             }
             let len = match form {
-                Form::Uadp(template) if astray.is_wanted() && outlet.slot().is_some() => {
-                    if !template.write(now.utc, &mut out) {
-                        return Err(PublishError::KeyUsedUp);
-                    }
-                    let is_secured = plan.mode.is_some();
-                    sent.add(astray.send(&out, is_secured, now.mono, &mut outlet)?);
-                    out.len()
-                }
                 Form::Uadp(template) => {
                     // A datagram is written where it waits for the call that sends it.
-                    let waits = outlet.slot();
-                    let is_datagram = waits.is_some();
+                    let waits = match astray.is_wanted() {
+                        true => None,
+                        false => outlet.slot(),
+                    };
+                    let is_in_place = waits.is_some();
                     let at = waits.unwrap_or(&mut out);
                     if !template.write(now.utc, at) {
                         return Err(PublishError::KeyUsedUp);
                     }
-                    let len = at.len();
-                    sent.add(match is_datagram {
+                    let (len, is_secured) = (at.len(), plan.mode.is_some());
+                    sent.add(match is_in_place {
                         true => outlet.push()?,
-                        false => outlet.send(group, &out),
+                        false => astray.send((group, &out), is_secured, now.mono, &mut outlet)?,
                     });
                     len
                 }
                 Form::Json(template, text) => {
                     template.write(now.utc, text);
-                    sent.add(outlet.send(group, text.as_bytes()));
+                    let message = (group, text.as_bytes());
+                    sent.add(astray.send(message, false, now.mono, &mut outlet)?);
                     text.len()
                 }
             };
@@ -425,7 +452,7 @@ pub fn publish_and_tell(
         is_old = sent != Sent::default();
         done.note(sent, token, expired, each);
         if let Some(progress) = &plan.progress {
-            progress.note(done.datagrams, done.refused);
+            progress.note(done.sendings(each));
         }
         outlet.turn();
         done.cycles += 1;
@@ -441,7 +468,7 @@ pub fn publish_and_tell(
         telling.tell(done.elapsed_ns, done.so_far(), true);
     }
     if let Some(progress) = &plan.progress {
-        progress.note(done.datagrams, done.refused);
+        progress.note(done.sendings(each));
     }
     drop(running);
     // What is under way to a broker may still be acknowledged.
@@ -557,8 +584,6 @@ mod tests {
     use super::super::values::Source;
     use super::*;
     use crate::pubsub::Values;
-    use pubsub::PublisherId;
-    use pubsub::layout::Layout;
 
     /// Gives a value of a field that there is not.
     struct Wrong(Arc<Progress>);
@@ -577,29 +602,12 @@ mod tests {
     #[test]
     fn a_publisher_that_failed_does_not_say_that_it_publishes() {
         let progress = Arc::new(Progress::default());
+        let to = Target::Udp("opc.udp://127.0.0.1:9".parse().unwrap());
+        let values = Values::From(Box::new(Wrong(Arc::clone(&progress))));
         let plan = Publish {
-            to: Target::Udp("opc.udp://127.0.0.1:9".parse().unwrap()),
-            mapping: Mapping::Uadp,
-            interface: None,
-            ttl: 1,
-            dscp: None,
-            publisher_id: PublisherId::Byte(1),
-            groups: 1,
-            writers: 1,
-            values: Values::From(Box::new(Wrong(Arc::clone(&progress)))),
-            encoding: Encoding::Variant,
-            layout: Layout::Dynamic,
-            mode: None,
-            keys: Vec::new(),
-            roll_over: None,
-            key_times: None,
-            interval: None,
-            duration: Duration::from_secs(1),
             cycles: Some(1),
-            discovery: None,
-            fates: None,
             progress: Some(Arc::clone(&progress)),
-            endpoints: Vec::new(),
+            ..Publish::new(to, values)
         };
         let failed = publish(plan, &AtomicBool::new(false), |_| ());
         assert!(matches!(failed, Err(PublishError::Field(_))), "{failed:?}");

@@ -101,6 +101,10 @@ pub struct Publishing {
     pub discovery: Option<String>,
     /// The interface that a group is reached by, or that frames are sent by: its address or its name.
     pub interface: Option<String>,
+    /// How many routers multicast datagrams may pass.
+    pub ttl: u8,
+    /// The class of traffic that datagrams say they are of: 0 to 63, or a name. Whoever runs it sees to that.
+    pub dscp: Option<String>,
     /// The distance of two messages.
     pub interval: Duration,
     /// Whether values are RawData, and not Variants.
@@ -163,6 +167,8 @@ impl Publishing {
             broker: Brokered::default(),
             discovery: None,
             interface: None,
+            ttl: 1,
+            dscp: None,
             interval: Duration::from_millis(100),
             raw: false,
             signals: None,

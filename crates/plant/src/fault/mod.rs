@@ -64,7 +64,7 @@ pub enum Target {
     Service(Kind),
     /// Notification messages.
     Notification,
-    /// NetworkMessages that are published over UDP or in frames.
+    /// NetworkMessages that are published.
     Datagram,
     /// Values of variables, as they are read or reported.
     Value,

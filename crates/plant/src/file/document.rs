@@ -52,6 +52,14 @@ pub struct Document {
     pub fault: Vec<Fault>,
 }
 
+/// A class of traffic: a name, or its number.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Dscp {
+    Name(String),
+    Number(u8),
+}
+
 /// Where signals are published; see [`Publishing`](crate::Publishing).
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,6 +74,8 @@ pub struct PublishTable {
     pub client_key: Option<Spanned<PathBuf>>,
     pub discovery: Option<Spanned<String>>,
     pub interface: Option<String>,
+    pub ttl: Option<u8>,
+    pub dscp: Option<Dscp>,
     pub interval: Option<Spanned<Span>>,
     pub encoding: Option<Spanned<String>>,
     pub signals: Option<Spanned<usize>>,

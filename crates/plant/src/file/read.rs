@@ -9,7 +9,7 @@ use wire::channel::Protection;
 use wire::url::{Transport, Url};
 
 use super::common::path;
-use super::document::{Document, NamespaceTable, PublishTable};
+use super::document::{Document, Dscp, NamespaceTable, PublishTable};
 use super::error::{Complaint, Read};
 use super::event;
 use super::group;
@@ -312,6 +312,11 @@ fn publishing(table: PublishTable, folder: &Path, groups: &[SecurityGroup]) -> R
     publishing.security = security;
     publishing.raw = raw;
     publishing.interface = table.interface;
+    publishing.ttl = table.ttl.unwrap_or(publishing.ttl);
+    publishing.dscp = table.dscp.map(|it| match it {
+        Dscp::Name(name) => name,
+        Dscp::Number(number) => number.to_string(),
+    });
     publishing.signals = table.signals.map(Spanned::into_inner);
     publishing.publisher = table.publisher.unwrap_or(publishing.publisher);
     if let Some(interval) = table.interval {

@@ -1,7 +1,7 @@
 //! The whole truth about a server at one moment: what is asked for by method and written to a
 //! file at the end.
 
-use record::Timestamp;
+use record::{Sendings, Timestamp};
 use serde::Serialize;
 
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use crate::clock::unix_ns;
 use crate::counters::Counted;
 use crate::fault::FaultCount;
 use crate::shared::Shared;
-use crate::space::{Source, Space};
+use crate::space::{Source, Space, publish_subscribe};
 use wire::time::Now;
 
 /// How often values were renewed since the server started, watched or not.
@@ -42,8 +42,22 @@ pub struct GroundTruth {
     pub clients: Taking,
     /// What went wrong on purpose.
     pub faults: Vec<FaultCount>,
+    /// What was published over PubSub, by each publisher.
+    pub publishing: Vec<Publisher>,
     /// What the server counted beside.
     pub counted: Counted,
+}
+
+/// What a publisher of the server did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Publisher {
+    /// Where to.
+    pub to: String,
+    /// The PublisherId.
+    pub publisher: u16,
+    /// What became of its messages.
+    #[serde(flatten)]
+    pub sendings: Sendings,
 }
 
 impl GroundTruth {
@@ -63,6 +77,7 @@ impl GroundTruth {
             subscriptions: shared.ledger.read(),
             clients: taking(shared, now),
             faults: shared.faults.counts(),
+            publishing: shared.publishers.iter().map(|it| publisher(it)).collect(),
             counted,
         }
     }
@@ -71,6 +86,14 @@ impl GroundTruth {
     pub fn to_json(&self) -> String {
         // Numbers, names and times have a form in JSON.
         serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+}
+
+fn publisher(it: &publish_subscribe::Publisher) -> Publisher {
+    Publisher {
+        to: it.about.to.clone(),
+        publisher: it.about.publisher,
+        sendings: it.progress.so_far(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! What was published, and what each listener heard.
 
+use judge::Places;
 use judge::compare::Metric;
 use maud::{Markup, html};
 use plan::unit::Rate;
-use record::run::{Listener, Phase, PubSub};
+use record::run::{Listener, Phase, PubSub, Published};
 
 use super::table::{Cell, Table};
 use super::unit::Kind;
@@ -66,9 +67,50 @@ pub(super) fn section(told: &PubSub) -> Markup {
             p.note { "Keys: " (text) "." }
         }
         (listeners(told).markup())
+        @if let Some(sent) = &told.published {
+            (places(sent, told).markup())
+        }
         @if told.listeners.len() > SHOWN {
             p.note { "And " (told.listeners.len() - SHOWN) " more listeners." }
         }
+    }
+}
+
+/// Where each value ended, for each listener.
+fn places(sent: &Published, told: &PubSub) -> Table {
+    let places = told.listeners.iter().enumerate().take(SHOWN);
+    let places: Vec<_> = places
+        .filter_map(|(n, it)| Some((n, Places::in_phase(sent, it)?)))
+        .collect();
+    // A place where nothing ended is left out, but where all should end.
+    let is_shown = |at: usize| {
+        let ended = |(_, it): &(usize, Places)| it.named().get(at).is_some_and(|it| it.1 > 0);
+        places.iter().any(ended)
+    };
+    let names = Places::default().named();
+    let shown: Vec<usize> = (0..names.len()).filter(|at| is_shown(*at)).collect();
+    let count = |n: u64| Cell::number(Some(n as f64), Kind::Count);
+    let row = |(n, it): &(usize, Places)| {
+        let all = it.named();
+        let ended = shown
+            .iter()
+            .filter_map(|at| all.get(*at))
+            .map(|it| count(it.1));
+        let mut row = vec![Cell::text((n + 1).to_string()), count(it.due)];
+        row.extend(ended);
+        row
+    };
+    let mut head = vec!["listener".to_owned(), "values due".to_owned()];
+    head.extend(
+        shown
+            .iter()
+            .filter_map(|at| names.get(*at))
+            .map(|it| it.0.to_owned()),
+    );
+    Table {
+        caption: "Where each value ended".into(),
+        head,
+        rows: places.iter().map(row).collect(),
     }
 }
 

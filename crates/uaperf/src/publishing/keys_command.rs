@@ -20,22 +20,10 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen;
 
-/// Keys of PubSub: make them, get them from a key service, push them to a server
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum Command {
-    Keys(KeysArgs),
-}
-
 /// Make keys, get them from a key service (GetSecurityKeys), push them to a server (SetSecurityKeys)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-struct KeysArgs {
+pub struct Args {
     #[command(subcommand)]
     command: KeysCommand,
 }
@@ -115,10 +103,9 @@ struct PushArgs {
     access: access::Args,
 }
 
-/// Carries out `uaperf pubsub`.
+/// Carries out `uaperf pubsub keys`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let Command::Keys(KeysArgs { command }) = args.command;
-    match command {
+    match args.command {
         KeysCommand::Make(args) => make(&args)?,
         KeysCommand::Get(args) => get(&args, global)?,
         KeysCommand::Push(args) => push(&args, global)?,

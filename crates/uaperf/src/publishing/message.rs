@@ -10,6 +10,9 @@ use pubsub::layout::Layout;
 use pubsub::security::Mode;
 use pubsub::view::Encoding;
 
+use super::broker::Url;
+use crate::failure::Failure;
+
 /// What is in its messages, how they are secured, and when they are sent.
 #[derive(Debug, clap::Args)]
 #[group(id = "message")]
@@ -60,6 +63,15 @@ impl Message {
     pub fn interval(&self) -> Option<Duration> {
         (!self.max).then_some(self.interval)
     }
+}
+
+/// What is sent there can say of which class of traffic it is.
+pub fn can_be_marked(dscp: Dscp, to: &Url) -> Result<Dscp, Failure> {
+    if matches!(to, Url::Udp(_)) {
+        return Ok(dscp);
+    }
+    let what = format!("--dscp {dscp} with {to}: it is of datagrams over UDP");
+    Err(Failure::usage(what).hint("frames have a priority instead: opc.eth://MAC:VID.PCP"))
 }
 
 /// How messages are secured, if they are.

@@ -1,14 +1,16 @@
 //! `uaperf publish` and `uaperf listen`: PubSub over UDP, Ethernet and MQTT; and phases of scenarios that do both.
 
+mod account;
 mod beside;
 pub mod broker;
 mod carried_out;
+pub mod command;
 mod heard;
 mod hearing;
 mod keys;
-pub mod keys_command;
+mod keys_command;
 pub mod listen;
-mod message;
+pub mod message;
 mod parent;
 pub mod phase;
 pub mod publish;

@@ -142,17 +142,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     if args.announce == Some(Duration::ZERO) {
         return Err(Failure::usage("--announce 0s: want more than nothing").into());
     }
-    if let Some(dscp) = args.message.dscp
-        && !matches!(args.to, Url::Udp(_))
-    {
-        let what = format!(
-            "--dscp {dscp} with {}: it is of datagrams over UDP",
-            args.to
-        );
-        return Err(Failure::usage(what)
-            .hint("frames have a priority instead: opc.eth://MAC:VID.PCP")
-            .into());
-    }
+    let dscp = args.message.dscp;
+    let dscp = dscp.map(|it| message::can_be_marked(it, &args.to));
+    let dscp = dscp.transpose()?;
     let to = match args.to.clone() {
         Url::Udp(_) | Url::Ethernet(_) if mapping != Mapping::Uadp => {
             let way = args.to.way().unwrap_or_default();
@@ -174,16 +166,15 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             Target::Mqtt(Box::new(mqtt))
         }
     };
+    let signal = message::signal(&args.message.kind);
     let plan = Publish {
-        to,
         mapping,
         interface: args.common.interface.clone(),
         ttl: args.message.ttl,
-        dscp: args.message.dscp,
+        dscp,
         publisher_id: message::publisher_id(&args.message.publisher),
         groups: args.message.groups,
         writers: args.message.writers,
-        values: Values::Count(message::signal(&args.message.kind), args.message.signals),
         encoding: message::encoding(&args.message.encoding),
         layout: args.message.layout,
         mode,
@@ -197,9 +188,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             at,
             each: args.announce,
         }),
-        fates: None,
-        progress: None,
-        endpoints: Vec::new(),
+        ..Publish::new(to, Values::Count(signal, args.message.signals))
     };
     let failed = |error| {
         let failure = Failure::new(format!("{}: {error}", args.to));

@@ -81,12 +81,7 @@ fn subscribed(it: &Subscribed) -> run::Subscribed {
 pub fn listener(it: &Heard, cpu_ns: Figure<u64>, sent: Option<&Published>) -> run::Listener {
     let streams = || it.streams.iter();
     let writers = || streams().flat_map(|it| &it.writers);
-    // Writers of a stream are numbered, or the stream is.
-    let numbered = |it: &Stream| match it.writers.iter().any(|it| it.sequence.is_some()) {
-        true => it.writers.iter().filter_map(|it| it.sequence).collect(),
-        false => Vec::from_iter(it.sequence),
-    };
-    let counted: Vec<Counted> = streams().flat_map(numbered).collect();
+    let counted: Vec<Counted> = streams().flat_map(Stream::numbered).collect();
     let sum = |of: fn(&Counted) -> u64| counted.iter().map(of).sum();
     let repeated = sum(|it| it.duplicates);
     run::Listener {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use load::access::TlsTrust;
 use load::pubsub::{
-    Address, Discovery, Fates, Interface, KeyService, KeySupply, Login, Mqtt, Publish,
+    Address, Discovery, Dscp, Fates, Interface, KeyService, KeySupply, Login, Mqtt, Publish,
     PublishError, Published, SecurityKeys, Source, Target, Values, publish,
 };
 use plan::DatagramFate;
@@ -18,7 +18,6 @@ use plan::unit::duration::{parse, show};
 use plant::{Config, Secured, SecurityGroup, Server, Signals, Watch};
 use pubsub::PublisherId;
 use pubsub::discovery::Endpoint;
-use pubsub::layout::Layout;
 use pubsub::security::Mode as MessageMode;
 use pubsub::view::Encoding;
 use record::Progress;
@@ -30,7 +29,7 @@ use wire::url::Transport;
 use crate::access;
 use crate::failure::Failure;
 use crate::publishing::broker::{self, Url};
-use crate::publishing::{no_socket, results};
+use crate::publishing::{message, no_socket, results};
 use crate::screen::tell;
 
 /// Publishing over PubSub, as typed.
@@ -51,6 +50,12 @@ pub struct Args {
     /// choice]
     #[arg(long, value_name = "IP|NAME")]
     publish_interface: Option<Interface>,
+    /// Routers that multicast datagrams may pass
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    publish_ttl: u8,
+    /// The class of traffic that datagrams say they are of (DSCP): 0 to 63, or a name such as ef or af31
+    #[arg(long, value_name = "CLASS")]
+    publish_dscp: Option<Dscp>,
     /// The first so many signals [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     publish_signals: Option<u16>,
@@ -142,6 +147,8 @@ impl Args {
             },
             discovery: self.publish_discovery.map(|it| it.to_string()),
             interface: self.publish_interface.as_ref().map(ToString::to_string),
+            ttl: self.publish_ttl,
+            dscp: self.publish_dscp.map(|it| it.to_string()),
             interval: self.publish_interval,
             raw: self.publish_encoding == "raw",
             signals: self.publish_signals.map(usize::from),
@@ -280,34 +287,26 @@ impl Publishers {
             .map(|it| KeySupply::start(Box::new(own(it)), false));
         let supply = supply.transpose().map_err(Failure::new)?;
         let plan = Publish {
-            to: target,
             mapping: broker::mapping(&it.broker.mapping),
             interface: interface(it)?,
-            ttl: 1,
-            dscp: None,
+            ttl: it.ttl.into(),
+            dscp: dscp(it, to)?,
             publisher_id: PublisherId::UInt16(id),
-            groups: 1,
-            writers: 1,
-            values: Values::From(Box::new(OfPlant(signals))),
             encoding: match it.raw {
                 true => Encoding::Raw,
                 false => Encoding::Variant,
             },
-            layout: Layout::Dynamic,
             mode: it.security.as_ref().map(|it| match it.mode {
                 Mode::Sign => MessageMode::Sign,
                 _ => MessageMode::SignAndEncrypt,
             }),
-            keys: Vec::new(),
-            roll_over: None,
             key_times: supply.as_ref().map(KeySupply::times),
             interval: Some(it.interval),
-            duration: FOR_GOOD,
-            cycles: None,
             discovery: discovery(it)?,
             fates: Some(Box::new(OfFaults(server.datagram_faults()))),
             progress: Some(Arc::clone(progress)),
             endpoints: endpoints(server),
+            ..Publish::new(target, Values::From(Box::new(OfPlant(signals))))
         };
         self.supplies.extend(supply);
         let (begun, told) = channel();
@@ -423,6 +422,16 @@ fn interface(it: &plant::Publishing) -> anyhow::Result<Option<Interface>> {
     named.map_err(|error| Failure::usage(format!("publish: interface: {error}")).into())
 }
 
+/// The class of traffic of datagrams, if they say one.
+fn dscp(it: &plant::Publishing, to: &Url) -> Result<Option<Dscp>, Failure> {
+    let dscp = it.dscp.as_deref().map(str::parse::<Dscp>).transpose();
+    let dscp = dscp.map_err(|error| Failure::usage(format!("publish: dscp: {error}")))?;
+    match dscp {
+        Some(dscp) => message::can_be_marked(dscp, to).map(Some),
+        None => Ok(None),
+    }
+}
+
 /// Where probes are answered, if they are.
 fn discovery(it: &plant::Publishing) -> anyhow::Result<Option<Discovery>> {
     let at = it
@@ -515,9 +524,6 @@ impl Drop for Publishers {
         }
     }
 }
-
-/// Longer than anybody serves.
-const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 #[cfg(test)]
 mod tests {

@@ -290,7 +290,8 @@ pub const WITHOUT: &[(&str, &str)] = &[
     ),
     (
         "pubsub",
-        "makes and fetches keys, and measures nothing; key services that refuse are in tests/pubsub_keys.rs",
+        "makes and fetches keys, and adds up what two files say: it measures nothing; key services that refuse are in tests/pubsub_keys.rs, files of other \
+         times in tests/pubsub_plant.rs",
     ),
     (
         "link",

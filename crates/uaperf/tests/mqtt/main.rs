@@ -8,6 +8,7 @@
 
 #[path = "../support/broker.rs"]
 mod broker;
+mod faults;
 mod phases;
 mod secured;
 #[path = "../support/mod.rs"]
