@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use load::pubsub::{Dscp, Signal};
+use load::pubsub::{Dscp, Interface, Signal};
 use plan::unit::duration::parse;
 use pubsub::PublisherId;
 use pubsub::layout::Layout;
@@ -62,6 +62,33 @@ impl Message {
     /// Time between two cycles, if there is one.
     pub fn interval(&self) -> Option<Duration> {
         (!self.max).then_some(self.interval)
+    }
+
+    /// What a publisher of such messages does, as phases say it: written like that and sent there by no broker, and heard
+    /// by nobody.
+    pub fn plan(&self, to: &Url, mapping: &str, interface: Option<&Interface>) -> plan::Publish {
+        plan::Publish {
+            to: to.to_string(),
+            broker: None,
+            mapping: mapping.to_owned(),
+            interface: interface.map(ToString::to_string),
+            listen_interface: None,
+            ttl: self.ttl,
+            dscp: self.dscp.map(|it| it.to_string()),
+            publisher: self.publisher.clone(),
+            groups: self.groups,
+            writers: self.writers,
+            signals: self.signals,
+            kind: self.kind.clone(),
+            encoding: self.encoding.clone(),
+            layout: self.layout.to_string(),
+            security: self.security.clone(),
+            key_service: None,
+            roll_over: self.roll_over,
+            interval: self.interval(),
+            listeners: 0,
+            receive_buffer: 0,
+        }
     }
 }
 

@@ -165,26 +165,12 @@ impl TryFrom<Publish> for Asked {
             return Err(Failure::usage(what).into());
         }
         let work = Work::Publish(Box::new(plan::Publish {
-            to: to.to_string(),
             broker: to.is_broker().then(|| broker.plan(Some(in_flight), true)),
-            mapping,
-            interface: common.interface.as_ref().map(ToString::to_string),
             listen_interface: listen_interface.map(|it| it.to_string()),
-            ttl: message.ttl,
-            dscp: message.dscp.map(|it| it.to_string()),
-            publisher: message.publisher.clone(),
-            groups: message.groups,
-            writers: message.writers,
-            signals: message.signals,
-            kind: message.kind.clone(),
-            encoding: message.encoding.clone(),
-            layout: message.layout.to_string(),
-            security: message.security.clone(),
             key_service,
-            roll_over: message.roll_over,
-            interval: message.interval(),
             listeners: common.listeners,
             receive_buffer: common.receive_buffer.0,
+            ..message.plan(&to, &mapping, common.interface.as_ref())
         }));
         Ok(Self {
             work,

@@ -229,31 +229,11 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 impl Args {
     /// What it does, as phases say it.
     fn work(&self) -> Work {
-        let message = &self.message;
+        let interface = self.common.interface.as_ref();
+        let broker = || self.broker.plan(Some(self.in_flight), false);
         Work::Publish(Box::new(plan::Publish {
-            to: self.to.to_string(),
-            broker: self
-                .to
-                .is_broker()
-                .then(|| self.broker.plan(Some(self.in_flight), false)),
-            mapping: self.mapping.clone(),
-            interface: self.common.interface.as_ref().map(ToString::to_string),
-            listen_interface: None,
-            ttl: message.ttl,
-            dscp: message.dscp.map(|it| it.to_string()),
-            publisher: message.publisher.clone(),
-            groups: message.groups,
-            writers: message.writers,
-            signals: message.signals,
-            kind: message.kind.clone(),
-            encoding: message.encoding.clone(),
-            layout: message.layout.to_string(),
-            security: message.security.clone(),
-            key_service: None,
-            roll_over: message.roll_over,
-            interval: message.interval(),
-            listeners: 0,
-            receive_buffer: 0,
+            broker: self.to.is_broker().then(broker),
+            ..self.message.plan(&self.to, &self.mapping, interface)
         }))
     }
 }
