@@ -4,8 +4,9 @@
 
 use judge::bottleneck;
 use record::run::{
-    Bottleneck, Figure, Finding, Kind, Limiter, LinkTest, LinkUsage, Phase, Sign, SocketUsage,
-    Status, Subscriptions, Target, ThreadUsage, Throughput, Usage, UsageSeries, WarmUp,
+    Bottleneck, Counted, Diagnostics, Figure, Finding, Internals, Kind, Limiter, LinkTest,
+    LinkUsage, LoopUse, Phase, Sign, SocketUsage, Status, Subscriptions, Target, ThreadUsage,
+    Throughput, Usage, UsageSeries, WarmUp,
 };
 use record::{Histogram, Lateness, Ledger, Times};
 
@@ -194,6 +195,74 @@ fn a_thread_that_was_as_busy_with_less_to_do_polls() {
     // Alone it looks like one that is at its limit.
     let alone = bottleneck(&phase, None, &here());
     assert_eq!(alone.limited_by, Some(Limiter::ServerThread));
+}
+
+/// What a plant of four processors says of two loops, and of the cores that its process kept busy.
+fn told(mut phase: Phase, busy: [f64; 2], cores: f64) -> Phase {
+    let part = |share: f64| (share * SECOND as f64) as u64;
+    let loops = std::iter::zip(["plant-0", "plant-1"], busy);
+    let internals = Internals {
+        elapsed_ns: SECOND,
+        cpu_ns: Some(part(cores)),
+        processors: 4,
+        loops: loops
+            .map(|(name, busy)| LoopUse {
+                name: name.to_owned(),
+                busy_ns: part(busy),
+                ..LoopUse::default()
+            })
+            .collect(),
+        ..Internals::default()
+    };
+    let counted = Counted {
+        internals: Some(internals),
+        ..Counted::default()
+    };
+    phase.diagnostics = Some(Diagnostics {
+        targets: vec![Figure::Known(counted)],
+        beside: Vec::new(),
+    });
+    phase
+}
+
+#[test]
+fn a_plant_elsewhere_says_itself_that_a_loop_or_all_its_cores_are_busy() {
+    let elsewhere = |busy, cores| bottleneck(&told(reads(1000), busy, cores), None, &over_there());
+    let one = elsewhere([0.96, 0.2], 1.3);
+    assert_eq!(one.limited_by, Some(Limiter::ServerThread));
+    let signs = &one.candidate(Limiter::ServerThread).unwrap().signs_for;
+    assert!(
+        matches!(&signs[0], Sign::Loop { name, alike: 1, .. } if name == "plant-0"),
+        "{signs:?}"
+    );
+    let all = elsewhere([0.96, 0.96], 3.9);
+    assert_eq!(all.limited_by, Some(Limiter::ServerCpu));
+    assert_eq!(finding(Limiter::ServerThread, &all), Finding::DoesNotLimit);
+    // It was in its turns all the time, and hardly on a core: it waited for one, or for something else.
+    let stands = elsewhere([0.96, 0.0], 0.3);
+    assert_eq!(stands.limited_by, None);
+    assert_eq!(finding(Limiter::ServerThread, &stands), Finding::CannotTell);
+    let free = elsewhere([0.3, 0.2], 0.5);
+    assert_eq!(finding(Limiter::ServerThread, &free), Finding::DoesNotLimit);
+    // On this machine it may be the process of the generator.
+    let here = found(&told(reads(1000), [0.96, 0.96], 3.9));
+    assert_eq!(finding(Limiter::ServerCpu, &here), Finding::CannotTell);
+    assert_eq!(finding(Limiter::ServerThread, &here), Finding::CannotTell);
+}
+
+#[test]
+fn a_plant_that_never_sleeps_says_how_much_it_had_to_do() {
+    let spins = |busy| {
+        let phase = with_server(reads(1000), vec![thread("plant-0", 1, 1.0, 1.0)]);
+        found(&told(phase, [busy, 0.0], 1.0))
+    };
+    let idle = spins(0.2);
+    assert_eq!(idle.limited_by, None);
+    assert_eq!(finding(Limiter::ServerThread, &idle), Finding::DoesNotLimit);
+    let busy = spins(0.95);
+    assert_eq!(busy.limited_by, Some(Limiter::ServerThread));
+    let signs = &busy.candidate(Limiter::ServerThread).unwrap().signs_for;
+    assert!(matches!(signs.last(), Some(Sign::Loop { .. })), "{signs:?}");
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn told(requests: &[(&str, u64)], lost: u64, subscriptions: &[(&str, u64)]) -> D
             counts: map(subscriptions),
         })),
         own_reads: 1,
+        internals: None,
     };
     Diagnostics {
         targets: vec![Figure::Known(counted)],

@@ -1,19 +1,23 @@
 //! A server's own counts of sessions and subscriptions (Part 5, 6.3.3 to 6.3.5): a second witness of what
 //! we sent and received.
 //!
-//! Two Read requests at most: one of the flag, the summary and the sessions; another of the subscriptions.
+//! Two Read requests at most: one of the flag, the summary and the sessions; another of the subscriptions. What a plant
+//! of ours says of its own work is a value more in the first one.
 //! What has to be known to understand the answers, which sessions are ours, may become known later.
 
 mod growth;
 
 use std::collections::HashSet;
 
-use record::run::{Counted, Figure};
+use record::run::{Counted, Figure, Internals};
 use wire::types::{
     DynEncodable, NodeId, ReadRequest, ReadResponse, ReadValueId, RequestHeader,
     ServerDiagnosticsSummaryDataType, SessionDiagnosticsDataType, StatusCode,
     SubscriptionDiagnosticsDataType, TimestampsToReturn, VariableId, Variant,
 };
+
+/// The namespace in which a plant's own object is.
+pub const PLANT: &str = "urn:uaperf:plant";
 
 /// Entries that are read at most: with more, their arrays weigh megabytes, and asking for them is a load of
 /// its own.
@@ -23,29 +27,55 @@ pub const MOST: u64 = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// Server and sessions.
-    Sessions,
+    Sessions(Plant),
     /// Server alone, where there are too many sessions.
-    Server,
+    Server(Plant),
     /// Subscriptions.
     Subscriptions,
+}
+
+/// Whether the server is a plant of ours: the namespace of what it says of its own work, then.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Plant(Option<u16>);
+
+impl Plant {
+    /// Of a server with these namespaces.
+    pub fn of(namespaces: &[String]) -> Self {
+        let index = namespaces.iter().position(|uri| uri == PLANT);
+        Self(index.and_then(|index| u16::try_from(index).ok()))
+    }
+
+    fn node(self) -> Option<NodeId> {
+        self.0.map(|index| NodeId::new(index, "Plant.Internals"))
+    }
 }
 
 /// The request for it.
 pub fn request(about: About, request_header: RequestHeader) -> ReadRequest {
     use VariableId as V;
-    let nodes: &[V] = match about {
-        About::Sessions => &[
-            V::Server_ServerDiagnostics_EnabledFlag,
-            V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
-            V::Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionDiagnosticsArray,
-        ],
-        About::Server => &[
-            V::Server_ServerDiagnostics_EnabledFlag,
-            V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
-        ],
-        About::Subscriptions => &[V::Server_ServerDiagnostics_SubscriptionDiagnosticsArray],
+    let (nodes, plant): (&[V], _) = match about {
+        About::Sessions(plant) => (
+            &[
+                V::Server_ServerDiagnostics_EnabledFlag,
+                V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
+                V::Server_ServerDiagnostics_SessionsDiagnosticsSummary_SessionDiagnosticsArray,
+            ],
+            plant,
+        ),
+        About::Server(plant) => (
+            &[
+                V::Server_ServerDiagnostics_EnabledFlag,
+                V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
+            ],
+            plant,
+        ),
+        About::Subscriptions => (
+            &[V::Server_ServerDiagnostics_SubscriptionDiagnosticsArray],
+            Plant::default(),
+        ),
     };
-    let nodes = nodes.iter().map(|&id| ReadValueId::from(NodeId::from(id)));
+    let nodes = nodes.iter().map(|&id| NodeId::from(id));
+    let nodes = nodes.chain(plant.node()).map(ReadValueId::from);
     ReadRequest {
         request_header,
         // Part 4, 5.11.2: 0 asks for what is true now.
@@ -60,12 +90,19 @@ pub fn request(about: About, request_header: RequestHeader) -> ReadRequest {
 pub struct Look {
     summary: Option<ServerDiagnosticsSummaryDataType>,
     sessions: Result<Vec<SessionDiagnosticsDataType>, String>,
+    /// What a plant of ours says.
+    internals: Option<Internals>,
 }
 
 impl Look {
     /// What an answer tells, or why it tells nothing.
-    pub fn of(answer: Result<ReadResponse, StatusCode>) -> Result<Self, String> {
-        let mut values = values(answer)?.into_iter();
+    pub fn of(about: About, answer: Result<ReadResponse, StatusCode>) -> Result<Self, String> {
+        let mut values = values(answer)?;
+        let internals = match about {
+            About::Sessions(Plant(Some(_))) | About::Server(Plant(Some(_))) => values.pop(),
+            _ => None,
+        };
+        let mut values = values.into_iter();
         let enabled = values.next();
         let summary = values.next().map_or_else(none, structure);
         let sessions = match values.next() {
@@ -85,6 +122,7 @@ impl Look {
             (summary, sessions) => Ok(Self {
                 summary: summary.ok(),
                 sessions,
+                internals: internals.and_then(parsed),
             }),
         }
     }
@@ -105,7 +143,20 @@ impl Look {
             },
             subscriptions: None,
             own_reads,
+            internals: before
+                .internals
+                .as_ref()
+                .zip(self.internals.as_ref())
+                .and_then(|(before, now)| now.since(before)),
         }
+    }
+}
+
+/// What a plant says of its own work; nothing of an older one, which says nothing.
+fn parsed(value: Told) -> Option<Internals> {
+    match value {
+        Ok(Variant::String(text)) => Internals::from_json(text.value().as_ref()?),
+        _ => None,
     }
 }
 

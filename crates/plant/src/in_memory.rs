@@ -62,6 +62,7 @@ impl InMemory {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 4840));
         let (shared, _) = share(
             config,
+            loops + 1,
             identities,
             (address, TlsPorts::default()),
             Clock::by_hand(BEGIN),

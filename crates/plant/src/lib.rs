@@ -32,6 +32,7 @@ mod fault;
 pub mod file;
 mod history;
 pub mod in_memory;
+mod internals;
 mod ledger;
 mod limits;
 mod line;

@@ -21,7 +21,8 @@ use crate::diagnostics::Register;
 use crate::dialler;
 use crate::event_loop::{EventLoop, Mail, Post};
 use crate::fault::{Fault, FaultCount, NoSuchNode};
-use crate::ledger::{GroundTruth, Tally};
+use crate::internals::{self, Workings};
+use crate::ledger::{GroundTruth, Ledger, Tally};
 use crate::line::Line;
 use crate::listening::{Listening, Way};
 use crate::nodeset::NodeSet;
@@ -77,7 +78,9 @@ impl Server {
         // One number is the acceptor's.
         .clamp(1, 254);
         let ports = (listening.address, listening.ports);
-        let (shared, updates) = share(config, identities, ports, Clock::start())?;
+        // The acceptor is one of them.
+        let all = event_loops + 1;
+        let (shared, updates) = share(config, all, identities, ports, Clock::start())?;
         let Listening {
             tcp, address, ways, ..
         } = listening;
@@ -92,7 +95,7 @@ impl Server {
         let identities = offer(&mut config)?;
         let listening = Listening::open(&config)?;
         let ports = (listening.address, listening.ports);
-        let (shared, updates) = share(config, identities, ports, Clock::start())?;
+        let (shared, updates) = share(config, 1, identities, ports, Clock::start())?;
         let mut core = EventLoop::hosted(0, Arc::clone(&shared), site.pool().clone())?;
         let post = core.post();
         core.know(vec![post.clone()]);
@@ -114,8 +117,8 @@ impl Server {
         server.updates.start_on(thread, updates.loops, shared);
         if let Some(mut meter) = updates.meter {
             let shared = Arc::clone(shared);
-            meter.sample(&shared.space, shared.clock.now().utc);
-            let sample = move || meter.sample(&shared.space, shared.clock.now().utc);
+            meter.sample(&shared.space, shared.clock.now());
+            let sample = move || meter.sample(&shared.space, shared.clock.now());
             server.updates.each_on(thread, metrics::INTERVAL, sample);
         }
         server.open_ways(listening.ways)?;
@@ -173,9 +176,9 @@ impl Server {
         server.updates.start(updates.loops, &server.shared)?;
         if let Some(mut meter) = updates.meter {
             let shared = Arc::clone(&server.shared);
-            meter.sample(&shared.space, shared.clock.now().utc);
+            meter.sample(&shared.space, shared.clock.now());
             server.updates.each(metrics::INTERVAL, move || {
-                meter.sample(&shared.space, shared.clock.now().utc);
+                meter.sample(&shared.space, shared.clock.now());
             })?;
         }
         let mut loops = Vec::new();
@@ -421,17 +424,25 @@ pub(crate) fn offer(config: &mut Config) -> Result<Identities, StartError> {
     }
 }
 
-/// Makes what all threads of a server share.
+/// Makes what all threads of a server with so many loops share.
 pub(crate) fn share(
     config: Config,
+    loops: usize,
     identities: Identities,
     (address, tls): (SocketAddr, TlsPorts),
     clock: Clock,
 ) -> Result<(Arc<Shared>, Updates), StartError> {
     let advertised = Advertised::new(&config, address, tls);
+    let (register, ledger) = (Arc::<Register>::default(), Arc::<Ledger>::default());
     let own = Own {
         counters: Arc::<Counters>::default(),
-        register: Arc::<Register>::default(),
+        workings: Arc::new(Workings::new(
+            loops,
+            Arc::clone(&ledger),
+            Arc::clone(&register),
+        )),
+        register,
+        ledger,
         status: Arc::new(Status::new(clock.anchor())),
         publishers: config
             .publish
@@ -474,7 +485,7 @@ fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), 
         plant.build(&mut builder, &mut stored)?;
         let planned = UpdateLoop::plan(stored, plant.update_threads);
         if plant.metrics {
-            meter.get_or_insert_with(|| Meter::describe(&mut builder));
+            meter.get_or_insert_with(|| Meter::describe(&mut builder, &own.workings));
             for (n, each) in planned.iter().enumerate() {
                 metrics::describe(&mut builder, loops.len() + n + 1, each);
             }
@@ -483,6 +494,7 @@ fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), 
     }
     NodeSet::build(&config.nodesets, &mut builder)?;
     plant_object::describe(&mut builder);
+    internals::describe(&mut builder, &own.workings);
     if config.check_revocation {
         certificate_directory::describe(&mut builder);
     }

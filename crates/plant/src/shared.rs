@@ -14,6 +14,7 @@ use crate::counters::Counters;
 use crate::diagnostics::{Register, session_node};
 use crate::directory::Directory;
 use crate::fault::Faults;
+use crate::internals::Workings;
 use crate::ledger::Ledger;
 use crate::refused::Book;
 use crate::security_group::SecurityGroups;
@@ -30,6 +31,8 @@ pub struct Shared {
     pub clock: Clock,
     pub counters: Arc<Counters>,
     pub ledger: Arc<Ledger>,
+    /// What its loops do, and what waits for them.
+    pub workings: Arc<Workings>,
     /// All sessions and subscriptions, and where subscriptions live.
     pub register: Arc<Register>,
     /// The servers that registered here.
@@ -86,7 +89,8 @@ impl Shared {
             advertised,
             clock,
             counters: own.counters,
-            ledger: Arc::default(),
+            ledger: own.ledger,
+            workings: own.workings,
             register: own.register,
             directory: Directory::default(),
             homes: Homes::default(),

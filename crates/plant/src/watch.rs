@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use record::run::Internals;
 use wire::policy::pubsub::SecurityKeys;
 
 use crate::counters::Counted;
@@ -46,6 +47,11 @@ impl Watch {
     /// How clients took what there was for them, and what they owe now.
     pub fn taking(&self) -> Taking {
         crate::ledger::taking(&self.0, self.0.clock.now())
+    }
+
+    /// What its loops did, and what waited for them.
+    pub fn internals(&self) -> Internals {
+        self.0.workings.read(self.0.clock.now().mono)
     }
 
     /// The faults, and how often they struck.

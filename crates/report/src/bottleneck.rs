@@ -80,7 +80,11 @@ fn is_said(it: &Candidate, named: Option<&Candidate>, found: &Bottleneck) -> boo
 fn little(found: &Bottleneck) -> String {
     let thread = found.candidate(Limiter::ServerThread);
     let sign = thread.and_then(|it| it.signs_against.first());
-    sign.map_or_else(String::new, |sign| format!(" (its thread {})", said(sign)))
+    match sign {
+        Some(sign @ Sign::Loop { .. }) => format!(" ({})", said(sign)),
+        Some(sign) => format!(" (its thread {})", said(sign)),
+        None => String::new(),
+    }
 }
 
 /// Each candidate with its finding, and what speaks for and against it.
@@ -113,7 +117,12 @@ fn with(name: &str, signs: &[Sign]) -> String {
 }
 
 fn name(it: &Candidate) -> &'static str {
-    let several = |sign: &Sign| matches!(sign, Sign::Thread { alike: 2.., .. });
+    let several = |sign: &Sign| {
+        matches!(
+            sign,
+            Sign::Thread { alike: 2.., .. } | Sign::Loop { alike: 2.., .. }
+        )
+    };
     match it.of {
         Limiter::ServerCpu => "the server's CPU",
         Limiter::ServerThread if it.signs_for.iter().any(several) => "threads of the server",
@@ -134,7 +143,9 @@ fn brief(sign: &Sign) -> String {
     match sign {
         Sign::GeneratorCore { busy } => share(*busy),
         Sign::Cores { busy, allowed, .. } => format!("{busy:.2} of {}", cores(*allowed)),
-        Sign::Thread { name, busy, .. } => format!("{} {}", clean(name), share(*busy)),
+        Sign::Thread { name, busy, .. } | Sign::Loop { name, busy, .. } => {
+            format!("{} {}", clean(name), share(*busy))
+        }
         Sign::MemoryStalled { share: it }
         | Sign::NetworkHeld { share: it }
         | Sign::BufferFull { share: it }
@@ -166,6 +177,17 @@ fn said(sign: &Sign) -> String {
                 _ => String::new(),
             };
             format!("{} busy {} of the time{alike}", clean(name), share(*busy))
+        }
+        Sign::Loop { name, busy, alike } => {
+            let alike = match alike {
+                2.. => format!(", {alike} loops alike"),
+                _ => String::new(),
+            };
+            format!(
+                "the plant says that {} was busy {} of the time{alike}",
+                clean(name),
+                share(*busy)
+            )
         }
         Sign::Polls { before } => format!(
             "it was busy {} of the time under less load as well, so it polls",

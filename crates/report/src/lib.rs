@@ -24,6 +24,7 @@ mod diagnostics;
 mod effective;
 mod hosts;
 mod html;
+mod internals;
 mod junit;
 mod link_test;
 pub mod live;
@@ -57,6 +58,7 @@ pub use counters::counted;
 pub use html::{
     attack_html, compared_html, html, pictures_html, security_html, shapes, trends_html,
 };
+pub use internals::lines as internals;
 pub use junit::{Unmeasured, junit};
 pub use link_test::link_test;
 pub use markdown::{escaped, markdown};

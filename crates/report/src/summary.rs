@@ -14,7 +14,7 @@ use crate::hosts::{clock, of_phase};
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::{Ink, Style};
 use crate::workload::sentence;
-use crate::{diagnostics, pubsub, resources, subscriptions, table};
+use crate::{diagnostics, internals, pubsub, resources, subscriptions, table};
 
 /// What stands above the verdict of a run that nobody measured.
 pub(crate) const SIMULATED: &str = "SIMULATED";
@@ -245,6 +245,9 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
         diagnostics::row(page, told);
     }
     resources::rows(page, phase);
+    if let Some(told) = &phase.diagnostics {
+        internals::rows(page, told);
+    }
     if let Some(test) = &phase.link_test {
         crate::link_test::rows(page, test);
     }

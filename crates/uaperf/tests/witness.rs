@@ -7,7 +7,7 @@
 use peers::StartOptions;
 use peers::testing::{require, start};
 use record::Run;
-use record::run::{Beside, Counted};
+use record::run::{Beside, Counted, Waiting};
 use support::{Server, command, text};
 use tempfile::TempDir;
 
@@ -119,6 +119,78 @@ fn a_plant_counts_as_many_requests_as_were_sent() {
     ]);
     agrees(&run, &screen);
     assert_eq!(row(&run, "sessions").server, 20);
+}
+
+#[test]
+fn a_plant_says_how_busy_its_loop_was_and_what_waited_and_its_thread_agrees() {
+    let bench = Bench::new();
+    let plant = bench.plant(&[]);
+    let (run, screen) = bench.run(&[
+        "read",
+        &plant.url,
+        "-n",
+        "nsu=urn:bench;i=1000..1099",
+        "--sessions",
+        "4",
+        "--in-flight",
+        "4",
+        "--warmup",
+        "0s",
+        "--duration",
+        "2s",
+    ]);
+    let phase = &run.phases[0];
+    let told = counted(&run).internals.as_ref().unwrap();
+    let reads = told.service("Read").unwrap();
+    // The first look of the witness ended behind it.
+    assert_eq!(reads.count, phase.whole().completed + 1);
+    assert!(reads.mean_ns().unwrap() > 1000.0, "{reads:?}");
+    let (busiest, busy) = told.busiest().unwrap();
+    assert_eq!(busiest.name, "plant-0");
+    let server = phase.resources.iter().find(|it| it.who == "server");
+    let threads = &server.unwrap().threads;
+    let thread = threads.iter().find(|it| it.name == "plant-0").unwrap();
+    // On a core or waiting for one. What the kernel does between two turns is in the thread's time alone.
+    let by_kernel = thread.busiest.unwrap();
+    assert!((busy - by_kernel).abs() < 0.2, "{busy} and {by_kernel}");
+    assert!(busy > 0.3, "{told:?}");
+    let requests = told.queue(Waiting::Requests).unwrap();
+    let (mean, largest) = (requests.mean().unwrap(), requests.largest.unwrap());
+    assert!(
+        (1.0..=16.0).contains(&mean) && (2..=16).contains(&largest),
+        "{requests:?}"
+    );
+    assert!(screen.contains("plant-0 busy "), "{screen}");
+    assert!(screen.contains("time in service: Read "), "{screen}");
+    assert!(screen.contains("requests at a turn "), "{screen}");
+    let page = report::html(&[report::Named::new("run.json".to_owned(), run)]);
+    assert!(page.contains("How busy the loops of the plant were"));
+    assert!(page.contains("What waited at the plant"));
+
+    let (run, _) = bench.run(&[
+        "subscribe",
+        &plant.url,
+        "-n",
+        "nsu=urn:bench;i=3030",
+        "--publishing",
+        "500ms",
+        "--sampling",
+        "100ms",
+        "--queue",
+        "10",
+        "--duration",
+        "3s",
+    ]);
+    let told = counted(&run).internals.as_ref().unwrap();
+    assert!(told.service("publishing").unwrap().count >= 5, "{told:?}");
+    // Five values are sampled between two publishings.
+    let queued = told.queue(Waiting::Notifications).unwrap();
+    assert!(
+        queued.mean().unwrap() > 3.0 && queued.mean().unwrap() < 6.5,
+        "{queued:?}"
+    );
+    let parked = told.queue(Waiting::PublishRequests).unwrap();
+    assert!(parked.mean().unwrap() >= 1.0, "{parked:?}");
 }
 
 #[test]

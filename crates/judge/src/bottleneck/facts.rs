@@ -1,6 +1,6 @@
 //! What the rules look at, out of a phase.
 
-use record::run::{Figure, Phase, Sign, SocketUsage, Target, UsageSeries};
+use record::run::{Figure, Internals, Phase, Sign, SocketUsage, Target, UsageSeries};
 
 use super::FULL;
 
@@ -64,6 +64,25 @@ impl Thread {
     }
 }
 
+/// The busiest loop of a server that is a plant of ours, as it says itself.
+#[derive(Clone)]
+pub(super) struct Loop {
+    pub name: String,
+    pub busy: f64,
+    /// How many were at their limit.
+    pub alike: u64,
+}
+
+impl Loop {
+    pub fn sign(&self) -> Sign {
+        Sign::Loop {
+            name: self.name.clone(),
+            busy: self.busy,
+            alike: self.alike,
+        }
+    }
+}
+
 impl<'a> Facts<'a> {
     pub fn of(phase: &'a Phase, before: Option<&'a Phase>, targets: &'a [Target]) -> Self {
         Self {
@@ -95,6 +114,45 @@ impl<'a> Facts<'a> {
         thread(self.server()?)
     }
 
+    /// Whether all servers are on this machine.
+    pub fn is_local(&self) -> bool {
+        !self.targets.is_empty() && self.targets.iter().all(is_loopback)
+    }
+
+    /// What a plant says of its own work, where it is the only server.
+    fn told(&self) -> Option<&'a Internals> {
+        let told = self.phase.diagnostics.as_ref()?;
+        let [Figure::Known(only)] = told.targets.as_slice() else {
+            return None;
+        };
+        only.internals.as_ref().filter(|it| it.elapsed_ns > 0)
+    }
+
+    /// The loop of a plant that had most to do.
+    pub fn busiest_loop(&self) -> Option<Loop> {
+        let told = self.told()?;
+        let (busiest, busy) = told.busiest()?;
+        let each = told.loops.iter();
+        let alike = each.filter(|it| it.share(told.elapsed_ns) >= FULL).count();
+        Some(Loop {
+            name: busiest.name.clone(),
+            busy,
+            alike: alike as u64,
+        })
+    }
+
+    /// Cores of a plant elsewhere, as it says itself. On this machine its process is looked at, and where it is not
+    /// found, it may be that of the generator.
+    pub fn told_cores(&self) -> Option<Cores> {
+        let told = self.told().filter(|_| !self.is_local())?;
+        let cores = Cores {
+            busy: told.cores()?,
+            allowed: told.processors as f64,
+            waited: 0.0,
+        };
+        (cores.allowed > 0.0).then_some(cores)
+    }
+
     /// The server's connections, or why nothing is known of them.
     pub fn sockets(&self) -> Result<SocketUsage, String> {
         sockets(self.server())
@@ -103,6 +161,19 @@ impl<'a> Facts<'a> {
     /// The generator's.
     pub fn own_sockets(&self) -> Option<SocketUsage> {
         sockets(usage(self.phase, "generator")).ok()
+    }
+}
+
+/// Whether a server is on this machine.
+fn is_loopback(target: &Target) -> bool {
+    let rest = target.url.split_once("://").map_or("", |it| it.1);
+    let host = match rest.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => rest.split([':', '/']).next().unwrap_or(""),
+    };
+    match host.parse::<std::net::IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost",
     }
 }
 

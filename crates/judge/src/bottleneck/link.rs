@@ -1,7 +1,7 @@
 //! The network between generator and server, and the buffers at its end.
 
 use link::{Direction, HEADERS, SEGMENT, Spec};
-use record::run::{Candidate, Limiter, LinkTest, Messages, Sign, SocketUsage, Target, Throughput};
+use record::run::{Candidate, Limiter, LinkTest, Messages, Sign, SocketUsage, Throughput};
 
 use super::facts::{Facts, in_window, of_all, usage};
 use super::{FREE, FULL, by_share, cannot_tell, does_not_limit, limits, unknown};
@@ -55,7 +55,7 @@ pub(super) fn link(facts: &Facts<'_>) -> Candidate {
     {
         return limits(OF, vec![sign.clone()]);
     }
-    let local = !facts.targets.is_empty() && facts.targets.iter().all(is_loopback);
+    let local = facts.is_local();
     let delay = match local {
         false => facts
             .phase
@@ -220,18 +220,5 @@ pub(super) fn buffers(facts: &Facts<'_>) -> Candidate {
                 _ => cannot_tell(OF, vec![sign], Vec::new()),
             }
         }
-    }
-}
-
-/// Whether a server is on this machine.
-fn is_loopback(target: &Target) -> bool {
-    let rest = target.url.split_once("://").map_or("", |it| it.1);
-    let host = match rest.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(""),
-        None => rest.split([':', '/']).next().unwrap_or(""),
-    };
-    match host.parse::<std::net::IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost",
     }
 }

@@ -66,7 +66,7 @@ fn waits(found: &Bottleneck) -> bool {
             .candidate(of)
             .is_some_and(|it| it.finding == Finding::DoesNotLimit)
     };
-    let idle = |sign: &Sign| matches!(sign, Sign::Thread { busy, .. } if *busy < IDLE);
+    let idle = |sign: &Sign| matches!(sign, Sign::Thread { busy, .. } | Sign::Loop { busy, .. } if *busy < IDLE);
     let thread = found.candidate(Limiter::ServerThread);
     found.found(Finding::Limits).next().is_none()
         && [Limiter::ServerCpu, Limiter::Link, Limiter::Generator]

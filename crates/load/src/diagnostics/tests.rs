@@ -4,6 +4,9 @@ use wire::types::{DataValue, ExtensionObject, ServiceCounterDataType};
 
 use super::*;
 
+/// Of a server that is no plant.
+const SESSIONS: About = About::Sessions(Plant(None));
+
 fn session(number: u32, reads: u32, errors: u32) -> SessionDiagnosticsDataType {
     SessionDiagnosticsDataType {
         session_id: NodeId::new(1, number),
@@ -45,7 +48,7 @@ fn look(rejected: u32, sessions: Vec<SessionDiagnosticsDataType>) -> Look {
         Some(summary.into()),
         Some(list(sessions)),
     ];
-    Look::of(answer(values)).unwrap()
+    Look::of(SESSIONS, answer(values)).unwrap()
 }
 
 fn ours(numbers: &[u32]) -> HashSet<NodeId> {
@@ -91,17 +94,20 @@ fn a_session_that_is_gone_is_counted_as_lost_and_a_new_one_from_its_beginning() 
 
 #[test]
 fn a_server_without_diagnostics_says_so_in_one_sentence() {
-    let without = Look::of(answer(vec![None, None, None]));
+    let without = Look::of(SESSIONS, answer(vec![None, None, None]));
     assert_eq!(without.unwrap_err(), "the server has no diagnostics");
-    let off = Look::of(answer(vec![Some(false.into()), None, None]));
+    let off = Look::of(SESSIONS, answer(vec![Some(false.into()), None, None]));
     assert_eq!(
         off.unwrap_err(),
         "the server's diagnostics are switched off"
     );
     // A server that has the nodes, and keeps nothing in them.
-    let empty = Look::of(answer(vec![Some(true.into()), None, Some(Variant::Empty)]));
+    let empty = Look::of(
+        SESSIONS,
+        answer(vec![Some(true.into()), None, Some(Variant::Empty)]),
+    );
     assert_eq!(empty.unwrap_err(), "the server has no diagnostics");
-    let silent = Look::of(Err(StatusCode::BadTimeout));
+    let silent = Look::of(SESSIONS, Err(StatusCode::BadTimeout));
     assert!(silent.unwrap_err().contains("BadTimeout"));
 }
 
@@ -115,7 +121,7 @@ fn a_list_that_may_not_be_read_leaves_the_summary() {
             None,
         ]
     };
-    let look = || Look::of(answer(values())).unwrap();
+    let look = || Look::of(SESSIONS, answer(values())).unwrap();
     let told = look().since(&look(), &ours(&[1]), 1);
     assert_eq!(told.summary["sessionAbortCount"], 0);
     let Figure::Missing { not_available } = told.sessions else {
@@ -151,4 +157,38 @@ fn subscriptions_of_our_sessions_are_added_up() {
         none.unwrap_err()
             .contains("no subscriptions of our sessions")
     );
+}
+
+#[test]
+fn what_a_plant_says_of_its_own_work_is_asked_for_in_the_same_request_and_subtracted() {
+    let plant = Plant::of(&["http://opcfoundation.org/UA/".to_owned(), PLANT.to_owned()]);
+    let about = About::Server(plant);
+    let nodes = request(about, RequestHeader::default()).nodes_to_read;
+    let nodes = nodes.unwrap();
+    assert_eq!(nodes.len(), 3);
+    assert_eq!(nodes[2].node_id.to_string(), "ns=1;s=Plant.Internals");
+    let summary = ExtensionObject::from_message(ServerDiagnosticsSummaryDataType::default());
+    let look = |own: Option<Variant>| {
+        let values = vec![Some(true.into()), Some(Variant::from(summary.clone())), own];
+        Look::of(about, answer(values)).unwrap()
+    };
+    let told = |elapsed: u64| {
+        let told = Internals {
+            elapsed_ns: elapsed,
+            processors: 2,
+            ..Internals::default()
+        };
+        look(Some(text(&told)))
+    };
+    let since = told(500).since(&told(200), &ours(&[]), 1);
+    assert_eq!(since.internals.unwrap().elapsed_ns, 300);
+    // One that began anew, and an older one.
+    assert_eq!(told(200).since(&told(500), &ours(&[]), 1).internals, None);
+    let older = look(None);
+    assert!(older.sessions.is_err());
+    assert_eq!(told(1).since(&older, &ours(&[]), 1).internals, None);
+}
+
+fn text(told: &Internals) -> Variant {
+    Variant::from(wire::types::UAString::from(told.to_json()))
 }

@@ -28,6 +28,7 @@ use super::settle::Settled;
 use super::subscriber::Subscriber;
 use super::witness::{self, Witness};
 use crate::access::Leaving;
+use crate::diagnostics::Plant;
 use crate::transport::{Clock, Socket};
 
 /// What it takes to get a loop's session ready.
@@ -47,7 +48,12 @@ pub fn run(
     }
     let witnesses: Vec<Witness> = match options.diagnostics {
         true => (0..running.servers())
-            .map(|n| Witness::begin(n, &mut waiting))
+            .map(|n| {
+                let target = running.targets.get(n as usize);
+                let namespaces = target.map(|it| it.about.namespaces.as_slice());
+                let plant = Plant::of(namespaces.unwrap_or_default());
+                Witness::begin(n, plant, &mut waiting)
+            })
             .collect(),
         false => Vec::new(),
     };

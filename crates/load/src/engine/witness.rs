@@ -13,7 +13,7 @@ use super::opening::Waiting;
 use super::subscriber::Witness as Duty;
 use super::target::Target;
 use crate::access::Session;
-use crate::diagnostics::{self, About, Look};
+use crate::diagnostics::{self, About, Look, Plant};
 use crate::transport::Socket;
 
 /// What is known of one server.
@@ -27,11 +27,11 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Asks the server of a target through the first of its sessions.
-    pub fn begin(target: u32, waiting: &mut Vec<Waiting>) -> Self {
+    /// Asks the server of a target, one that is this plant or none, through the first of its sessions.
+    pub fn begin(target: u32, plant: Plant, waiting: &mut Vec<Waiting>) -> Self {
         let own = waiting.iter().filter(|it| it.seat.target == target);
         let ours: HashSet<NodeId> = own.map(|it| it.absent.id()).collect();
-        let about = about(&ours);
+        let about = about(&ours, plant);
         Self {
             before: through_first(target, waiting, about),
             ours,
@@ -44,7 +44,7 @@ impl Witness {
         Self {
             before: beside(target),
             ours: HashSet::new(),
-            about: About::Server,
+            about: About::Server(plant(target)),
         }
     }
 
@@ -61,7 +61,7 @@ impl Witness {
     /// What the server counted meanwhile.
     pub fn end(&self, answer: Result<ReadResponse, StatusCode>) -> Figure<Counted> {
         let counted = |before: &Look| {
-            let after = Look::of(answer)?;
+            let after = Look::of(self.about, answer)?;
             Ok::<_, String>(after.since(before, &self.ours, 1))
         };
         match &self.before {
@@ -73,10 +73,10 @@ impl Witness {
     /// Asks a server through a session that was opened for rounds of steps, one of `ours`; through one of
     /// its own if there is none.
     pub fn of_rounds(target: &Target, ours: HashSet<NodeId>, first: Option<&mut Session>) -> Self {
-        let about = about(&ours);
+        let about = about(&ours, plant(target));
         Self {
             before: match first {
-                Some(session) => Look::of(ask(session, about)),
+                Some(session) => Look::of(about, ask(session, about)),
                 None => beside(target),
             },
             ours,
@@ -164,11 +164,15 @@ pub fn duty(phase: &Phase, witnesses: &[Witness], seat: Seat, asks: bool) -> Dut
 }
 
 /// What is asked: of so many sessions, each by itself or not.
-fn about(ours: &HashSet<NodeId>) -> About {
+fn about(ours: &HashSet<NodeId>, plant: Plant) -> About {
     match ours.len() as u64 {
-        n if n > diagnostics::MOST => About::Server,
-        _ => About::Sessions,
+        n if n > diagnostics::MOST => About::Server(plant),
+        _ => About::Sessions(plant),
     }
+}
+
+fn plant(target: &Target) -> Plant {
+    Plant::of(&target.about.namespaces)
 }
 
 /// Asks through a session.
@@ -195,7 +199,7 @@ fn through_first(target: u32, waiting: &mut Vec<Waiting>, about: About) -> Resul
     let mut session = absent
         .put_together(socket.into_inner(), connection)
         .map_err(&mut lost)?;
-    let look = Look::of(ask(&mut session, about));
+    let look = Look::of(about, ask(&mut session, about));
     let (socket, connection, absent) = session.take_apart();
     waiting.push(Waiting {
         seat,
@@ -210,7 +214,8 @@ fn through_first(target: u32, waiting: &mut Vec<Waiting>, about: About) -> Resul
 
 fn beside(target: &Target) -> Result<Look, String> {
     let mut session = target.open().map_err(|error| error.to_string())?;
-    let look = Look::of(ask(&mut session, About::Server));
+    let about = About::Server(plant(target));
+    let look = Look::of(about, ask(&mut session, about));
     session.leave();
     look
 }

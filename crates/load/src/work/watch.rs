@@ -7,10 +7,9 @@ use wire::types::{
 
 use super::WorkError;
 use crate::access::Session;
+use crate::diagnostics::PLANT;
 use crate::transport::CallError;
 
-/// The namespace in which a plant's own object is.
-const PLANT: &str = "urn:uaperf:plant";
 /// Nodes asked for at a time: what any plant lets be read at once.
 const AT_A_TIME: usize = 1000;
 /// Of the patterns that a plant tells.

@@ -168,6 +168,13 @@ impl Register {
         }
     }
 
+    /// Publish requests that wait now, of all sessions.
+    pub fn publish_requests(&self) -> u64 {
+        let sessions = lock(&self.sessions);
+        let each = sessions.values().map(|it| u64::from(it.publishing.get()));
+        each.sum()
+    }
+
     /// The loop where a subscription lives.
     pub fn home_of(&self, id: u32) -> Option<u8> {
         lock(&self.subscriptions).get(&id).map(|entry| entry.home)

@@ -56,6 +56,7 @@ use wire::policy::Policy;
 use wire::time::{Instant, Now};
 use wire::types::StatusCode;
 
+use crate::internals::{Measuring, Task};
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::shared::Shared;
@@ -134,6 +135,7 @@ pub struct EventLoop {
     body: Vec<u8>,
     /// How many turns there were.
     turns: u64,
+    measuring: Measuring,
     /// Work that was done in this turn for the connection that is looked at.
     worked: usize,
     /// Work that was done in pieces, all of it.
@@ -156,6 +158,7 @@ impl EventLoop {
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         let (sender, mailbox) = channel();
         let now = shared.clock.now();
+        let measuring = Measuring::new(shared.workings.of(index));
         Ok(Self {
             index,
             shared,
@@ -191,6 +194,7 @@ impl EventLoop {
             spare: Vec::new(),
             body: Vec::new(),
             turns: 1,
+            measuring,
             worked: 0,
             spent: 0,
             stopping: false,
@@ -218,6 +222,11 @@ impl EventLoop {
                 // Without the poll nothing can be served.
                 Err(_) => return,
             }
+            // One that never sleeps looks again and again: that is no work.
+            self.measuring.is_idle = timeout == Some(Duration::ZERO)
+                && events.is_empty()
+                && !self.has_more()
+                && !self.has_due();
             self.take_turn(&events);
         }
     }
@@ -262,6 +271,8 @@ impl EventLoop {
         self.run_timers();
         self.be_slower(start);
         self.turns += 1;
+        let took = self.shared.clock.now().mono.since(start);
+        self.measuring.end_turn(took);
     }
 
     /// Makes this the acceptor for clients in the same process.
@@ -314,6 +325,12 @@ impl EventLoop {
     fn has_more(&self) -> bool {
         let connections = !self.again.is_empty() || !self.unwritten.is_empty();
         connections || self.unauthenticated.wait() || self.subscriptions.are_ending()
+    }
+
+    /// Whether it is time for something.
+    fn has_due(&self) -> bool {
+        let now = || self.shared.clock.now().mono;
+        self.timers.wake().is_some_and(|at| at <= now())
     }
 
     /// How long to wait for something to happen.
@@ -494,9 +511,14 @@ impl EventLoop {
         if self.timers.are_many() {
             self.tidy_timers();
         }
-        let mut start = None;
+        let mut times = None;
         while let Some((at, due)) = self.timers.pop(self.now.mono) {
-            let start = *start.get_or_insert_with(|| self.shared.clock.now().mono);
+            let (start, begun) = *times.get_or_insert_with(|| {
+                let now = self.shared.clock.now().mono;
+                (now, now)
+            });
+            let mut publishes = false;
+            let mut enough = false;
             match due {
                 Due::Link(id) => self.ready(
                     id,
@@ -511,14 +533,20 @@ impl EventLoop {
                 Due::Session(id) => self.session_due(id),
                 Due::Accept => self.unauthenticated.accept(),
                 Due::Subscription(id) => {
-                    if self.subscription_due(id, at) {
-                        break;
-                    }
+                    publishes = true;
+                    enough = self.subscription_due(id, at);
                 }
             }
-            if self.shared.clock.now().mono.since(start) >= DUE_IN_A_ROW {
+            let now = self.shared.clock.now().mono;
+            if publishes {
+                let work = &self.measuring.work;
+                work.did(Task::PUBLISHING);
+                work.took(Task::PUBLISHING, now.since(begun));
+            }
+            if enough || now.since(start) >= DUE_IN_A_ROW {
                 break;
             }
+            times = Some((start, now));
         }
         self.flush_dirty();
     }

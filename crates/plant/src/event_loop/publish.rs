@@ -317,14 +317,20 @@ impl EventLoop {
         let session = subscription.session;
         let done = if subscription.is_due(now) {
             let held = session.and_then(|session| self.sessions.get(session));
-            let requests = held.is_some_and(|held| !held.requests.is_empty());
+            let parked = held.map_or(0, |held| held.requests.len());
+            let requests = parked > 0;
             match subscription.tick(&self.shared.space, now, requests) {
                 Tick::Expired => {
                     self.subscription_expired(id);
                     return false;
                 }
                 Tick::Looking => false,
-                Tick::Alive => true,
+                Tick::Alive => {
+                    let queued = subscription.queued();
+                    let work = &self.measuring.work;
+                    work.publishing_due(queued, parked as u64);
+                    true
+                }
             }
         } else {
             subscription.sample(&self.shared.space, now)

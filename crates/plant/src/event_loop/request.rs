@@ -7,7 +7,7 @@ use wire::channel::SendError;
 use wire::server::{Reply, RequestId};
 use wire::service::{DecodeError, Request, Response};
 use wire::template::walk::{RequestHead, type_id};
-use wire::time::Now;
+use wire::time::{Instant, Now};
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
 use super::between_loops::Decoded;
@@ -17,6 +17,7 @@ use super::session_table::Sessions;
 use super::{EventLoop, Mail, SlotId};
 use crate::advertise::Urls;
 use crate::diagnostics::Service;
+use crate::internals::Task;
 use crate::service::steps::{Steps, Work};
 use crate::service::{
     Answer as Answered, DECODED_AT_ONCE, Desk, Refusal, canonical, discovery, read, write,
@@ -61,15 +62,35 @@ impl EventLoop {
         match head.type_id {
             type_id::READ_REQUEST | type_id::WRITE_REQUEST => {
                 match self.session_for(head.authentication_token, link) {
-                    Ok(session) => self.walk(link, id, session, body, head),
+                    Ok(session) => {
+                        let begun = Some(self.shared.clock.now().mono);
+                        self.walk(link, id, session, body, head);
+                        self.did(Task::walked(head.type_id), begun);
+                    }
                     Err(status) => self.fault(link, id, head.request_handle, status),
                 }
             }
             type_id::PUBLISH_REQUEST => match self.session_for(head.authentication_token, link) {
-                Ok(session) => self.publish(link, id, session, body, head),
+                Ok(session) => {
+                    let begun = self
+                        .measuring
+                        .is_next()
+                        .then(|| self.shared.clock.now().mono);
+                    self.publish(link, id, session, body, head);
+                    self.did(Task::PUBLISH, begun);
+                }
                 Err(status) => self.fault(link, id, head.request_handle, status),
             },
             _ => self.decode(link, id, body),
+        }
+    }
+
+    /// Something was done once more, and took the time since then, if it is to be known.
+    fn did(&self, task: Task, begun: Option<Instant>) {
+        let work = &self.measuring.work;
+        work.did(task);
+        if let Some(begun) = begun {
+            work.took(task, self.shared.clock.now().mono.since(begun));
         }
     }
 
@@ -104,8 +125,9 @@ impl EventLoop {
         if body.len() > DECODED_AT_ONCE {
             return self.have_decoded(link, id, body);
         }
+        let begun = self.shared.clock.now().mono;
         let decoded = Request::decode(body, &self.shared.decoding);
-        self.decoded(link, id, body, decoded);
+        self.decoded(link, id, body, (decoded, begun));
     }
 
     /// Millions of values in a request take a hundred milliseconds. What the connection asks next waits meanwhile.
@@ -142,7 +164,10 @@ impl EventLoop {
         self.worked = there.worked(turn);
         self.unbusy(link);
         match result {
-            Some(result) => self.decoded(link, id, &body, result),
+            Some(result) => {
+                let begun = self.shared.clock.now().mono;
+                self.decoded(link, id, &body, (result, begun));
+            }
             None => self.request(link, id, &body),
         }
         if let Some(there) = self.links.get_mut(link) {
@@ -151,12 +176,13 @@ impl EventLoop {
         self.flush(link);
     }
 
+    /// A request was decoded, which was begun then.
     fn decoded(
         &mut self,
         link: SlotId,
         id: RequestId,
         body: &[u8],
-        decoded: Result<Request, DecodeError>,
+        (decoded, begun): (Result<Request, DecodeError>, Instant),
     ) {
         let request = match decoded {
             Ok(request) => request,
@@ -178,6 +204,21 @@ impl EventLoop {
                 Err(_) => self.fault(link, id, handle, StatusCode::BadDecodingError),
             };
         }
+        let task = Task::of(&request);
+        if self.answer_decoded((link, id), body, request, (service, session)) {
+            self.did(task, Some(begun));
+        }
+    }
+
+    /// Answers it, or hands it on. Whether it is done here.
+    fn answer_decoded(
+        &mut self,
+        (link, id): (SlotId, RequestId),
+        body: &[u8],
+        request: Request,
+        (service, session): (Option<Service>, Option<SlotId>),
+    ) -> bool {
+        let handle = request.header().request_handle;
         let record = session.and_then(|session| self.sessions.get(session));
         let record = record.map(|session| Arc::clone(&session.record));
         if let Some(record) = &record {
@@ -186,12 +227,14 @@ impl EventLoop {
         let mut request = match request {
             Request::Call(call) => match self.have_checked(link, id, call, body.len()) {
                 Ok(Some(call)) => Request::Call(call),
-                Ok(None) => return,
+                // Once the certificates are judged that it is about.
+                Ok(None) => return true,
                 Err(status) => {
                     if let Some(record) = &record {
                         record.failed(service, status);
                     }
-                    return self.fault(link, id, handle, status);
+                    self.fault(link, id, handle, status);
+                    return true;
                 }
             },
             other => other,
@@ -201,7 +244,10 @@ impl EventLoop {
             Request::ActivateSession(request) => {
                 let token = space::raw(&request.request_header.authentication_token);
                 match self.home_of(token) {
-                    Some(home) if self.is_acceptor() => return self.lead(link, &home, id, body),
+                    Some(home) if self.is_acceptor() => {
+                        self.lead(link, &home, id, body);
+                        return false;
+                    }
                     home => self.activate_session(link, id, request, home),
                 }
             }
@@ -233,6 +279,7 @@ impl EventLoop {
             // What nobody took of it may take as long to forget as to decode.
             self.pool.forget(request);
         }
+        true
     }
 
     /// Services that are answered at once, from decoded request to response, or one operation after another for a

@@ -10,6 +10,7 @@ use super::long::Long;
 use super::request::{Answer, answer_now};
 use super::{EventLoop, KEEP, READ, SlotId};
 use crate::fault::Class;
+use crate::internals::Task;
 use crate::service::steps::PART;
 
 /// Reads of one connection before others have their turn.
@@ -170,10 +171,18 @@ impl EventLoop {
                     mut reply,
                 }) => {
                     let (shared, sessions) = (&self.shared, &mut self.sessions);
+                    let begun = self.measuring.is_next().then(|| shared.clock.now().mono);
                     let answer = match faulty {
                         true => Answer::Later,
                         false => answer_now(shared, sessions, channel, bytes, &mut reply, now),
                     };
+                    if let Answer::Given { type_id, .. } | Answer::Long { type_id, .. } = answer {
+                        let (task, work) = (Task::walked(type_id), &self.measuring.work);
+                        work.did(task);
+                        if let Some(begun) = begun {
+                            work.took(task, shared.clock.now().mono.since(begun));
+                        }
+                    }
                     match answer {
                         Answer::Given {
                             type_id,
@@ -295,6 +304,7 @@ impl EventLoop {
             self.take_job(id);
         }
         if answers > 0 {
+            self.measuring.requests += answers;
             self.shared.counters.requests.add(answers);
         }
         body.shrink_to(KEEP);

@@ -5,6 +5,7 @@ use wire::types::StatusCode;
 use super::link::{HIGH_WATER, Put};
 use super::long::Hall;
 use super::{EventLoop, KEEP, SlotId};
+use crate::internals::Task;
 use crate::service::steps::{PART, Work};
 
 impl EventLoop {
@@ -77,7 +78,14 @@ impl EventLoop {
             now: self.now,
         };
         let mut work = Work::turn();
+        let long = link.long.is_some();
+        let begun = long.then(|| self.shared.clock.now().mono);
         let put = link.flush(most, &mut hall, &mut work);
+        if let Some(begun) = begun {
+            let took = self.shared.clock.now().mono.since(begun);
+            self.measuring.work.did(Task::LONG_ANSWERS);
+            self.measuring.work.took(Task::LONG_ANSWERS, took);
+        }
         self.spent += work.spent();
         self.worked += work.spent();
         if let Some(session) = session {

@@ -1,6 +1,7 @@
 //! The whole truth about a server at one moment: what is asked for by method and written to a
 //! file at the end.
 
+use record::run::Internals;
 use record::{Sendings, Timestamp};
 use serde::Serialize;
 
@@ -46,6 +47,8 @@ pub struct GroundTruth {
     pub publishing: Vec<Publisher>,
     /// What the server counted beside.
     pub counted: Counted,
+    /// What its loops did, and what waited for them.
+    pub internals: Internals,
 }
 
 /// What a publisher of the server did.
@@ -79,6 +82,7 @@ impl GroundTruth {
             faults: shared.faults.counts(),
             publishing: shared.publishers.iter().map(|it| publisher(it)).collect(),
             counted,
+            internals: shared.workings.read(now.mono),
         }
     }
 

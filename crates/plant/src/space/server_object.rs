@@ -21,6 +21,8 @@ use crate::diagnostics::{
     Register, publishing_intervals, security_array, session_array, subscription_array,
 };
 use crate::event::nodes::SUBSCRIBE;
+use crate::internals::Workings;
+use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::status::Status;
 
@@ -31,6 +33,10 @@ pub struct Own {
     pub counters: Arc<Counters>,
     /// Its sessions and subscriptions.
     pub register: Arc<Register>,
+    /// What became of their values and messages.
+    pub ledger: Arc<Ledger>,
+    /// What its loops do.
+    pub workings: Arc<Workings>,
     /// Its state, and since when.
     pub status: Arc<Status>,
     /// What it publishes.

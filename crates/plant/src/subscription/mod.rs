@@ -236,6 +236,11 @@ impl Subscription {
         &self.account.tally
     }
 
+    /// Values and events that wait in the queues of its items.
+    pub fn queued(&self) -> u64 {
+        self.account.tally.values().pending()
+    }
+
     /// Values dropped because queues were full, since this was asked last.
     pub fn take_dropped(&mut self) -> u64 {
         let values = self.account.tally.values();

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use wire::time::Now;
 use wire::types::{DataTypeId, NodeId, ObjectId, StatusCode, UAString, Variant};
 
 use super::{Passes, UpdateLoop};
 use crate::clock::process_cpu;
+use crate::internals::{Workings, describe_metrics};
 use crate::space::value::Scalar;
 use crate::space::{Builder, Shape, Source, Stamp, Variable, encode};
 use wire::template::walk::RawVariant;
@@ -28,12 +30,15 @@ fn id(name: &str) -> NodeId {
 pub struct Meter {
     /// Processor time of the process, and when it was that.
     before: Option<(Duration, Instant)>,
+    workings: Arc<Workings>,
 }
 
 impl Meter {
-    /// Adds the nodes. Until the first look they say that they wait for it.
-    pub fn describe(builder: &mut Builder) -> Self {
+    /// Adds the nodes, and those of what loops do. Until the first look they say that they wait for it.
+    pub fn describe(builder: &mut Builder, workings: &Arc<Workings>) -> Self {
         let folder = folder(builder);
+        let interval = INTERVAL.as_secs_f64() * 1000.0;
+        describe_metrics(builder, &folder, id, interval, workings);
         for (name, kind, zero) in [
             (CPU, DataTypeId::Double, Variant::Double(0.0)),
             (CPU_TIME, DataTypeId::Double, Variant::Double(0.0)),
@@ -55,11 +60,15 @@ impl Meter {
             let variable = Variable::new(Source::Scalar(scalar), shape);
             builder.variable(&folder, id(name), name, variable);
         }
-        Self { before: None }
+        Self {
+            before: None,
+            workings: Arc::clone(workings),
+        }
     }
 
     /// Looks at the process and writes what it sees.
-    pub fn sample(&mut self, space: &crate::space::Space, utc: i64) {
+    pub fn sample(&mut self, space: &crate::space::Space, now: Now) {
+        self.workings.look(now.mono);
         let set = |name: &str, bits: Option<u64>| {
             let variable = space.find_id(&id(name)).and_then(|at| space.lasting(at));
             let Some(Source::Scalar(scalar)) = variable
@@ -75,7 +84,7 @@ impl Meter {
             };
             let stamp = Stamp {
                 status,
-                source: utc,
+                source: now.utc,
             };
             scalar.set(bits.unwrap_or_default(), stamp);
         };

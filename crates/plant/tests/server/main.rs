@@ -15,6 +15,7 @@ mod groups;
 mod history;
 mod hostile;
 mod https;
+mod internals;
 mod json;
 mod memory;
 mod monitoring;

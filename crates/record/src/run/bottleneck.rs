@@ -65,6 +65,15 @@ pub enum Sign {
         /// How many threads had as much to do as a thread can.
         alike: u64,
     },
+    /// The busiest loop of a plant of ours, as it says itself.
+    Loop {
+        /// Its name.
+        name: String,
+        /// The share of the time for which it did not wait for something to happen.
+        busy: f64,
+        /// How many loops had as much to do as a loop can.
+        alike: u64,
+    },
     /// The same thread was as busy when there was less to do: it polls.
     Polls {
         /// The share of the time that it had something to do then.

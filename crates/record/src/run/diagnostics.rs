@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Figure};
+use super::{Beside, Figure, Internals};
 
 /// A second witness: ServerDiagnostics (Part 5, 6.3.3), read before the first request and after the last
 /// answer. Counts have the names of their fields in Part 5, and are what was added in between.
@@ -30,6 +30,9 @@ pub struct Counted {
     pub subscriptions: Option<Figure<OfSubscriptions>>,
     /// Read requests of which the witness consists itself, and which are among the counts.
     pub own_reads: u64,
+    /// What a plant of ours did meanwhile, from one look to the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub internals: Option<Internals>,
 }
 
 /// What was counted for our sessions.

@@ -9,6 +9,7 @@ mod figure;
 mod file;
 mod footprint;
 mod host;
+mod internals;
 mod machine;
 mod observed;
 mod path;
@@ -34,6 +35,7 @@ pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
 pub use footprint::{Footprint, Held, Rise};
 pub use host::{Host, HostClock};
+pub use internals::{Internals, LoopUse, Queue, ServiceUse, Waiting};
 pub use machine::{Build, Fingerprint};
 pub use observed::{
     Energy, GapOf, LinkUsage, Mean, Means, Observing, SocketUsage, Source, ThreadUsage,

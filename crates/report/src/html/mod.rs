@@ -17,6 +17,7 @@ mod fairness;
 mod finding;
 mod head;
 mod hosts;
+mod internals;
 mod latency;
 mod measured;
 mod models;
@@ -177,7 +178,9 @@ fn parts(run: &Run, id: &str, contents: &mut Contents) {
             parts::side_by_side(run, phase),
         );
         add("statuses", "Answers", parts::statuses(phase));
-        let spent = html! { (parts::resources(phase)) (cpu::density(phase, &id)) };
+        let spent = html! {
+            (parts::resources(phase)) (internals::section(phase)) (cpu::density(phase, &id))
+        };
         add("resources", "Resources", spent);
         add("limit", "What limited it", parts::bottleneck(phase));
         if let Some(told) = &phase.diagnostics {

@@ -18,6 +18,8 @@ use between::{Between, up};
 const EVERY: Duration = Duration::from_secs(1);
 /// How long a writer may hang at the end before it is left behind.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// Services whose times are shown at the end, those that took most time.
+const SERVICES: usize = 6;
 /// Columns where a terminal does not tell how many it has.
 const COLUMNS: usize = 80;
 
@@ -313,6 +315,12 @@ pub fn totals(watches: &[Watch]) -> String {
             text += &format!(" (the last {untold} were not told of)");
         }
         text.push('\n');
+    }
+    // Of several servers each has loops of its own: its ledger has them.
+    if let [watch] = watches {
+        for line in report::internals(&watch.internals(), SERVICES) {
+            text += &format!("{line}\n");
+        }
     }
     let devices: Vec<_> = watches.iter().map(Device::of).collect();
     text += &taking::table(&devices);

@@ -115,7 +115,7 @@ impl Subscriber {
         });
         match about {
             About::Subscriptions => self.heard.subscriptions = Some(answer),
-            About::Sessions | About::Server => self.heard.sessions = Some(answer),
+            About::Sessions(_) | About::Server(_) => self.heard.sessions = Some(answer),
         }
     }
 }

@@ -1,0 +1,177 @@
+//! What plants say of their own work, in sentences: on the screen of a run, and at the end of a server.
+
+use plan::unit::duration;
+use record::run::{Diagnostics, Figure, Internals, LoopUse, Queue, ServiceUse, Waiting};
+
+use crate::page::{Page, clean, grouped};
+
+/// More services are only counted on the screen of a run.
+const MOST: usize = 4;
+/// Loops that are named one by one.
+const LOOPS: usize = 6;
+
+/// Of each target of a phase what it says, if it is a plant.
+pub(crate) fn of(told: &Diagnostics) -> impl Iterator<Item = (usize, &Internals)> {
+    let each = told.targets.iter().enumerate();
+    each.filter_map(|(n, target)| match target {
+        Figure::Known(it) => Some((n, it.internals.as_ref()?)),
+        Figure::Missing { .. } => None,
+    })
+}
+
+/// The rows of a phase: the first plant's.
+pub(crate) fn rows(page: &mut Page, told: &Diagnostics) {
+    let Some((n, first)) = of(told).next() else {
+        return;
+    };
+    let label = match told.targets.len() {
+        1 => "plant".to_owned(),
+        _ => format!("plant {n}"),
+    };
+    for (n, line) in lines(first, MOST).iter().enumerate() {
+        page.row(if n == 0 { &label } else { "" }, line);
+    }
+}
+
+/// What a plant says: its loops, so many of the services that took most time, and what waited.
+pub fn lines(told: &Internals, most: usize) -> Vec<String> {
+    let mut lines = Vec::from_iter(loops(told));
+    lines.extend(services(told, most));
+    lines.extend(queues(told));
+    lines
+}
+
+fn loops(told: &Internals) -> Option<String> {
+    let mut all: Vec<&LoopUse> = told.loops.iter().filter(|it| it.turns > 0).collect();
+    all.sort_by_key(|it| std::cmp::Reverse(it.busy_ns));
+    let shown = all.iter().take(LOOPS).map(|it| {
+        let longest = it.longest_turn_ns.map_or_else(String::new, |ns| {
+            format!(", the longest {}", duration::show_nanos(ns as f64))
+        });
+        let turns = match it.turns {
+            1 => "1 turn".to_owned(),
+            n => format!("{} turns", grouped(n)),
+        };
+        format!(
+            "{} busy {} of the time ({turns}{longest})",
+            clean(&it.name),
+            share(it.share(told.elapsed_ns))
+        )
+    });
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if all.len() > LOOPS {
+        text.push_str(&format!(", {} less busy loops", all.len() - LOOPS));
+    }
+    (!all.is_empty()).then_some(text)
+}
+
+fn services(told: &Internals, most: usize) -> Option<String> {
+    let all = by_time(told);
+    let shown = all.iter().take(most).map(|it| {
+        let mean = it.mean_ns().map_or_else(String::new, |mean| {
+            let longest = it.longest_ns.map_or_else(String::new, |ns| {
+                format!(", the longest {}", duration::show_nanos(ns as f64))
+            });
+            format!(" (mean {}{longest})", duration::show_nanos(mean))
+        });
+        format!("{} {}{mean}", clean(&it.service), grouped(it.count))
+    });
+    let shown: Vec<String> = shown.collect();
+    let more = match all.len().saturating_sub(most) {
+        0 => String::new(),
+        n => format!(", {n} more"),
+    };
+    (!shown.is_empty()).then(|| format!("time in service: {}{more}", shown.join(", ")))
+}
+
+/// What took most time comes first.
+pub(crate) fn by_time(told: &Internals) -> Vec<&ServiceUse> {
+    let mut all: Vec<&ServiceUse> = told.services.iter().collect();
+    let time = |it: &ServiceUse| it.all_ns().unwrap_or(0.0);
+    all.sort_by(|a, b| time(b).total_cmp(&time(a)));
+    all
+}
+
+fn queues(told: &Internals) -> Option<String> {
+    let all = told.queues.iter().filter_map(|it| {
+        let largest = it
+            .largest
+            .map_or_else(String::new, |n| format!(", at most {}", grouped(n)));
+        Some(format!("{} {:.1}{largest}", waiting(it)?, it.mean()?))
+    });
+    let all: Vec<String> = all.collect();
+    (!all.is_empty()).then(|| format!("waiting on average: {}", all.join("; ")))
+}
+
+/// What waited, and where; nothing of what a later version has.
+pub(crate) fn waiting(queue: &Queue) -> Option<&'static str> {
+    match queue.what {
+        Waiting::Requests => Some("requests at a turn"),
+        Waiting::Notifications => Some("notifications of a subscription"),
+        Waiting::PublishRequests => Some("Publish requests of a session"),
+        _ => None,
+    }
+}
+
+/// `97.2 %`; what is less than a tenth of one is not nothing.
+fn share(share: f64) -> String {
+    match share * 100.0 {
+        it if it > 0.0 && it < 0.05 => "less than 0.1 %".to_owned(),
+        it => format!("{it:.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plant_says_who_was_busy_with_what_and_what_waited() {
+        let service = |name: &str, count, timed, timed_ns| ServiceUse {
+            service: name.to_owned(),
+            count,
+            timed,
+            timed_ns,
+            longest_ns: None,
+        };
+        let told = Internals {
+            elapsed_ns: 10_000_000_000,
+            loops: vec![
+                LoopUse {
+                    name: "plant-0".to_owned(),
+                    turns: 20_412,
+                    busy_ns: 9_540_000_000,
+                    longest_turn_ns: Some(1_200_000),
+                },
+                LoopUse {
+                    name: "plant-acceptor".to_owned(),
+                    turns: 1,
+                    busy_ns: 10_000,
+                    longest_turn_ns: None,
+                },
+            ],
+            services: vec![
+                service("Read", 1000, 10, 20_000),
+                service("publishing", 3000, 3000, 9_000_000),
+                service("Call", 1, 1, 5000),
+            ],
+            queues: vec![Queue {
+                what: Waiting::Requests,
+                looks: 10,
+                sum: 35,
+                largest: Some(16),
+                now: None,
+            }],
+            ..Internals::default()
+        };
+        assert_eq!(
+            lines(&told, 2),
+            [
+                "plant-0 busy 95.4 % of the time (20,412 turns, the longest 1.20 ms), plant-acceptor busy less \
+                 than 0.1 % of the time (1 turn)",
+                "time in service: publishing 3,000 (mean 3 µs), Read 1,000 (mean 2 µs), 1 more",
+                "waiting on average: requests at a turn 3.5, at most 16",
+            ]
+        );
+    }
+}
