@@ -4,7 +4,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use observe::{Network, Tree, descendants, thread_cpu};
@@ -40,8 +41,8 @@ fn works_once_it_is_told_to() {
     until(Duration::from_millis(600), &mut || {
         zero.read_exact(&mut buffer).unwrap();
     });
-    // All of it is there to be seen before it ends.
-    std::thread::sleep(Duration::from_millis(500));
+    // All of it is there to be seen before it ends, by close looks as well.
+    std::thread::sleep(Duration::from_millis(1300));
     assert!(memory.len() > buffer.len());
 }
 
@@ -66,8 +67,26 @@ fn near(what: &str, found: f64, wanted: f64, ticks: f64) {
     );
 }
 
+/// The one that works, with what lets it begin, once it waits for that.
+fn worker() -> (Child, BufReader<ChildStdout>) {
+    let mut worker = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "works_once_it_is_told_to", "--nocapture"])
+        .env(WORKS, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(worker.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("ready") {
+        line.clear();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+    }
+    (worker, out)
+}
+
 /// `uaperf watch` of a process until it ends, or for so long; it has begun when this returns.
-fn watch(pid: u32, words: &[&str]) -> (Child, BufReader<std::process::ChildStdout>) {
+fn watch(pid: u32, words: &[&str]) -> (Child, BufReader<ChildStdout>) {
     let mut child = program()
         .args(["watch", &pid.to_string(), "--json"])
         .args(words)
@@ -81,7 +100,7 @@ fn watch(pid: u32, words: &[&str]) -> (Child, BufReader<std::process::ChildStdou
     (child, out)
 }
 
-fn end(out: BufReader<std::process::ChildStdout>) -> Value {
+fn end(out: BufReader<ChildStdout>) -> Value {
     let last = out.lines().map_while(Result::ok).last().unwrap();
     let last: Value = serde_json::from_str(&last).unwrap();
     assert_eq!(last["line"], "end");
@@ -223,4 +242,174 @@ fn what_tcp_counts_of_a_connection_is_what_ss_says() {
         told("cwnd:"),
         0.0,
     );
+}
+
+/// Waits until a process has counters of the kernel open; false if it ended without.
+fn counts(perf: &mut Child) -> bool {
+    let folder = format!("/proc/{}/fd", perf.id());
+    let is_counter = |it: std::io::Result<std::fs::DirEntry>| {
+        let target = it.and_then(|it| std::fs::read_link(it.path()));
+        target.is_ok_and(|it| it.to_string_lossy().contains("perf_event"))
+    };
+    while perf.try_wait().unwrap().is_none() {
+        let mut open = std::fs::read_dir(&folder).into_iter().flatten();
+        if open.any(is_counter) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
+}
+
+#[test]
+fn what_the_kernel_counts_of_a_process_is_what_perf_stat_says() {
+    if !is_there("perf", "linux-perf") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (mut worker, _out) = worker();
+    let pid = worker.id();
+    let events = "task-clock,context-switches,page-faults,cpu-migrations";
+    // Threads that it has already are counted with it only if each is named; it begins none.
+    let mut perf = Command::new("perf")
+        .args(["stat", "-x,", "-o", "perf.txt", "-e", events])
+        .args(["-p", &pid.to_string()])
+        .env("LC_ALL", "C")
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    if !counts(&mut perf) {
+        let mut why = String::new();
+        let mut err = perf.stderr.take().unwrap();
+        err.read_to_string(&mut why).unwrap();
+        // In a container counting may be forbidden, whatever is installed.
+        without::say(&format!("SKIPPED perf stat: {}", why.trim()));
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+        return;
+    }
+    let (mut watching, out) = watch(pid, &["--interval", "20ms", "--counters"]);
+    worker.stdin.take().unwrap().write_all(b"now\n").unwrap();
+    let lines: Vec<Value> = out
+        .lines()
+        .map_while(Result::ok)
+        .map(|line| serde_json::from_str(&line).unwrap())
+        .collect();
+    assert!(watching.wait().unwrap().success());
+    worker.wait().unwrap();
+    assert!(perf.wait().unwrap().success());
+    let told = std::fs::read_to_string(folder.path().join("perf.txt")).unwrap();
+    let told = |event: &str| -> f64 {
+        let line = told.lines().find(|it| it.split(',').nth(2) == Some(event));
+        let line = line.unwrap_or_else(|| panic!("no {event}: {told}"));
+        line.split(',').next().unwrap().parse().unwrap()
+    };
+    let sum = |path: &str| -> f64 {
+        let each = lines.iter().filter_map(|it| it.pointer(path)?.as_f64());
+        each.sum()
+    };
+    let counter = |name: &str| sum(&format!("/closely/counters/{name}/count"));
+    // perf tells milliseconds.
+    let clock = told("task-clock") * 1e6;
+    let end = lines.last().unwrap();
+    let cpu = end.pointer("/processes/0/cpu_ns").unwrap();
+    near("CPU", cpu.as_f64().unwrap(), clock, 5e6);
+    near("task clock", counter("task_clock_ns"), clock, 5e6);
+    let switches = told("context-switches");
+    near("switches", counter("context_switches"), switches, 4.0);
+    let (own, forced) = (
+        sum("/closely/voluntary_switches"),
+        sum("/closely/involuntary_switches"),
+    );
+    near("switches of both kinds", own + forced, switches, 4.0);
+    let faults = told("page-faults");
+    near("page faults", counter("page_faults"), faults, 30.0);
+    near(
+        "faults of both kinds",
+        sum("/minor_faults") + sum("/major_faults"),
+        faults,
+        30.0,
+    );
+    near(
+        "migrations",
+        counter("migrations"),
+        told("cpu-migrations"),
+        2.0,
+    );
+}
+
+/// A server and one who reads from it, alone in a network that has nothing but a loopback. What the kernel counts of it
+/// is written down before and after.
+const ALONE: &str = r#"
+mount -t sysfs none /sys || exit 77
+ip link set lo up || exit 77
+"$0" serve --port 4840 --profile bench --security none --pki s >ready 2>&1 &
+server=$!
+trap 'kill $server' EXIT
+until grep -q READY ready; do sleep 0.05; done
+cat /proc/net/dev >before
+"$0" read opc.tcp://127.0.0.1:4840 -n 'nsu=urn:bench;i=1000..1499' --in-flight 2 --duration 3s --warmup 0s \
+    --observe host --quiet --out run.json
+cat /proc/net/dev >after
+"#;
+
+/// Bytes and packets that came in by the loopback.
+fn by_loopback(folder: &Path, file: &str) -> [f64; 2] {
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    let line = text.lines().find_map(|it| it.trim().strip_prefix("lo:"));
+    let mut words = line.unwrap().split_whitespace();
+    [(); 2].map(|()| words.next().unwrap().parse().unwrap())
+}
+
+#[test]
+fn bytes_of_messages_and_of_an_interface_are_those_of_proc_net_dev() {
+    if !is_there("ip", "iproute2") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let said = Command::new("unshare")
+        .args(["-rnm", "sh", "-c", ALONE, env!("CARGO_BIN_EXE_uaperf")])
+        .env("UAPERF_PKI", folder.path().join("pki"))
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output();
+    let said = match said {
+        Ok(said) if said.status.code() == Some(77) || !folder.path().join("ready").exists() => {
+            // No package brings it: a container may not have a network of its own.
+            let why = String::from_utf8_lossy(&said.stderr).into_owned();
+            without::say(&format!("SKIPPED /proc/net/dev: {}", why.trim()));
+            return;
+        }
+        said => said.unwrap(),
+    };
+    let (out, error) = (
+        String::from_utf8_lossy(&said.stdout),
+        String::from_utf8_lossy(&said.stderr),
+    );
+    assert!(said.status.success(), "{out}{error}");
+    let run = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    let phase = &run["phases"][0];
+    let [before, after] = ["before", "after"].map(|file| by_loopback(folder.path(), file));
+    let (bytes, packets) = (after[0] - before[0], after[1] - before[1]);
+    assert!(bytes > 5e6, "{bytes} bytes: {phase}");
+
+    // What the interface is said to have carried, in the measured window: all but looking at the server.
+    let host = phase["resources"].as_array().unwrap().iter();
+    let links = host.filter_map(|it| it["links"].as_array()).flatten();
+    let lo = links.into_iter().find(|it| it["name"] == "lo").unwrap();
+    for way in ["received_bytes", "sent_bytes"] {
+        near(way, lo[way].as_f64().unwrap(), bytes, 50_000.0);
+    }
+
+    // What the messages are said to weigh, with the headers of their chunks (Part 6, 6.7.2: 12, 4 and 8 bytes), and those
+    // of TCP and IP around all that was sent at once: the loopback has no Ethernet.
+    let of = |what: &str| {
+        let it = &phase["total"][what];
+        it["total_bytes"].as_f64().unwrap() + 24.0 * it["count"].as_f64().unwrap()
+    };
+    let chunks = of("requests") + of("responses");
+    near("messages", chunks + 52.0 * packets, bytes, 50_000.0);
 }

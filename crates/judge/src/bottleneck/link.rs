@@ -6,6 +6,9 @@ use record::run::{Candidate, Limiter, LinkTest, Messages, Sign, SocketUsage, Thr
 use super::facts::{Facts, in_window, of_all, usage};
 use super::{FREE, FULL, by_share, cannot_tell, does_not_limit, limits, unknown};
 
+/// The headers of a chunk without security (Part 6, 6.7.2), which are not in the size of a message.
+const CHUNK: f64 = 24.0;
+
 /// A connection that is held up for more than half of the time is so most of the time...
 const MOST: f64 = 0.5;
 /// ...and for less than a tenth it hardly is.
@@ -189,6 +192,7 @@ fn by_spec(facts: &Facts<'_>, spec: &Spec) -> Candidate {
 fn share(facts: &Facts<'_>, way: &Direction, messages: &Messages) -> Option<f64> {
     let rate = way.rate?.get() as f64;
     let mean = messages.mean_bytes?;
+    let mean = mean + CHUNK;
     let segments = (mean / SEGMENT as f64).ceil().max(1.0);
     let headers = segments * (HEADERS + way.overhead.0) as f64;
     let bits_per_s = answered(facts)? * (mean + headers) * 8.0;
