@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use crate::cost;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::lost;
@@ -14,7 +15,7 @@ use crate::{screen, sheet, written};
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Result files, or folders of them
+    /// Result files, or folders of them; or files of `security`, `attack` and `cost`
     #[arg(required = true, value_name = "FILE|DIR")]
     results: Vec<PathBuf>,
     /// The page; - for standard output
@@ -31,7 +32,8 @@ Examples:
   uaperf report results/20260301T093000Z-batch -o batch.html
   uaperf report before.json after.json
   uaperf report security.json                        the sheet of `uaperf security`
-  uaperf report attack.json                          the sheet of `uaperf attack`";
+  uaperf report attack.json                          the sheet of `uaperf attack`
+  uaperf report costs.json                           the table of `uaperf cost`, or several of them";
 
 /// Carries out `uaperf report`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
@@ -40,6 +42,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         [file] => Kept::open(file).and_then(|it| sheet::kept_page(&it)),
         _ => None,
     };
+    let kept = kept.or_else(|| cost::kept_page(&args.results));
     let page = match kept {
         Some(page) => page?,
         None => report::html(&results::read(&args.results)?),

@@ -196,6 +196,36 @@ fn one_command_measures_the_plant_and_another_stack_each_on_a_server_of_its_own(
         known.count(),
         "{figure}"
     );
+    // The files that were kept give the same page again, but for the order of the servers.
+    let again = uaperf(folder.path(), &["report", "all", "-o", "again.html"]);
+    assert_eq!(again.status.code(), Some(0), "{again:?}");
+    let again = fs::read_to_string(folder.path().join("again.html")).unwrap();
+    let bars = |page: &str| page.matches("rect class=\"fill\"").count();
+    assert_eq!(bars(&again), bars(&page));
+    let names_all = names
+        .iter()
+        .all(|name| again.contains(&format!("{name}: ")));
+    assert!(names_all, "{again}");
+    let one = ["report", "all/plant.json", "-o", "-"];
+    let one = text(&uaperf(folder.path(), &one).stdout);
+    assert!(one.contains("What each thing costs uaperf plant"), "{one}");
+    fs::write(folder.path().join("other.json"), "{}").unwrap();
+    let mixed = ["report", "all/plant.json", "other.json"];
+    let mixed = uaperf(folder.path(), &mixed);
+    assert_eq!(mixed.status.code(), Some(2));
+    let said = text(&mixed.stderr);
+    assert!(
+        said.contains("other.json: is no table of `uaperf cost`"),
+        "{said}"
+    );
+    fs::write(
+        folder.path().join("new.json"),
+        r#"{"format":"uaperf-cost","version":9}"#,
+    )
+    .unwrap();
+    let newer = text(&uaperf(folder.path(), &["report", "new.json"]).stderr);
+    assert!(newer.contains("written by a newer uaperf"), "{newer}");
+
     // Each had processes of its own, and none is left.
     let wrong = uaperf(folder.path(), &["cost", "--peers", "open62451"]);
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");

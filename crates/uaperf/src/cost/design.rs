@@ -5,7 +5,9 @@ use std::time::Duration;
 use record::run::Phase;
 
 /// What costs something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, clap::ValueEnum)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
     /// A MonitoredItem that is sampled and does not change.

@@ -1,6 +1,7 @@
 //! `uaperf cost`: what a server spends on each thing that it does or holds, by slopes over sweeps.
 
 mod design;
+mod kept;
 mod picture;
 mod several;
 mod table;
@@ -18,8 +19,10 @@ use plan::unit::duration;
 use record::Run;
 use record::run::{Kind, Phase, UsageSeries};
 
+pub use self::kept::page as kept_page;
+
 use self::design::{Pace, Per};
-use self::table::{Cost, Point, Table};
+use self::table::{Cost, FORMAT, Point, Table, VERSION};
 use crate::access;
 use crate::failure::Failure;
 use crate::global::Global;
@@ -160,6 +163,8 @@ impl Bench<'_> {
         };
         let target = pilot.targets.first();
         let mut table = Table {
+            format: FORMAT.to_owned(),
+            version: VERSION,
             url: target.map_or_else(String::new, |it| it.url.clone()),
             server: target.map_or_else(String::new, product),
             security: target.map_or_else(String::new, |it| it.security.clone()),

@@ -138,7 +138,7 @@ fn length(name: &str, figure: &Figure<Each>) -> Length {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::super::table::Point;
+    use super::super::table::{FORMAT, Point, VERSION};
     use super::*;
 
     fn table(per: Per, each: f64) -> Table {
@@ -148,6 +148,8 @@ mod tests {
             rss_bytes: None,
         };
         Table {
+            format: FORMAT.to_owned(),
+            version: VERSION,
             url: "opc.tcp://a:1".into(),
             server: "<b>".into(),
             security: "None".into(),

@@ -5,13 +5,22 @@ use std::fmt::{self, Write as _};
 use judge::Line;
 use plan::unit::{Bytes, duration};
 use record::run::{Figure, Fingerprint};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::design::Per;
 
+/// What a table calls itself in its file.
+pub const FORMAT: &str = "uaperf-cost";
+/// The only version so far.
+pub const VERSION: u32 = 1;
+
 /// What a server spends.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Table {
+    /// Always [`FORMAT`]: what kind of file this is.
+    pub format: String,
+    /// Of the format.
+    pub version: u32,
     pub url: String,
     /// What the server calls itself, as far as it does.
     pub server: String,
@@ -28,9 +37,11 @@ pub struct Table {
 }
 
 /// What one thing costs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Cost {
     pub per: Per,
+    /// For whoever reads the file.
+    #[serde(skip_deserializing)]
     pub about: &'static str,
     /// CPU of each, in nanoseconds; of what is held, in a second.
     pub cpu_ns: Figure<Each>,
@@ -42,13 +53,13 @@ pub struct Cost {
 }
 
 /// A slope, with 95 % confidence.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Each {
     pub each: f64,
     /// Half of the interval's width.
     pub error: f64,
     /// How far the middle lies from a straight line, as a share of the rise; none of a line.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bend: Option<f64>,
 }
 
@@ -60,7 +71,7 @@ impl Each {
 }
 
 /// A step.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// How many were held, or came in a second.
     pub amount: f64,
