@@ -423,6 +423,7 @@ fn a_network_interface_that_is_full_is_the_limit_and_one_with_room_proves_nothin
                 sent_bytes: Figure::Known(1),
                 dropped: Figure::Known(0),
                 share: Figure::Known(share),
+                course: None,
             }],
             ..UsageSeries::default()
         });

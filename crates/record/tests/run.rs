@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use record::run::{
     About, Bottleneck, Candidate, CounterUsage, CpuCourse, Destination, Energy, EventCount,
-    Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter, LinkTest, LinkUsage,
-    Listener, Mark, Mean, Means, Observing, Outside, Part, Phase, Product, PubSub, Published,
-    ReadError, Sign, SocketUsage, Source, Target, ThreadCounters, ThreadCourse, ThreadUsage,
-    Throughput, TokenUse, Trip, Unread, Usage, UsageSeries, Verdict, WarmUp, WriteError,
+    Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter, LinkCourse, LinkTest,
+    LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase, PowerCourse, Product,
+    PubSub, Published, ReadError, Sign, SocketUsage, Source, Target, ThreadCounters, ThreadCourse,
+    ThreadUsage, Throughput, TokenUse, Trip, Unread, Usage, UsageSeries, Verdict, WarmUp,
+    WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -214,6 +215,12 @@ fn full() -> Run {
             sent_bytes: Figure::Known(1000),
             dropped: Figure::Known(0),
             share: Figure::missing("the loopback has no speed of its own"),
+            course: Some(LinkCourse {
+                at_ns: vec![100, 200],
+                received_bytes_per_s: vec![Some(1.5), None],
+                sent_bytes_per_s: vec![Some(0.5), Some(2.0)],
+                share: vec![None, Some(0.25)],
+            }),
         }],
         cores_allowed: Some(1.5),
         busiest_core: Some(0.5),
@@ -289,6 +296,10 @@ fn full() -> Run {
         }),
         per_value_joules: Figure::missing("no values"),
         widest_gap_ns: Figure::Known(100_000_000),
+        course: Some(PowerCourse {
+            interval_ns: 100_000_000,
+            watts: vec![Some(12.5), None],
+        }),
         aligned_by_s: Some(Mean {
             mean: 1_716_896_125.5,
             error: 0.05,

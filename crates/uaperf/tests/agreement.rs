@@ -403,6 +403,16 @@ fn bytes_of_messages_and_of_an_interface_are_those_of_proc_net_dev() {
     for way in ["received_bytes", "sent_bytes"] {
         near(way, lo[way].as_f64().unwrap(), bytes, 50_000.0);
     }
+    // Its course adds up to that, but for what lies before the first look and behind the last one.
+    let course = &lo["course"];
+    let at = course["at_ns"].as_array().unwrap().iter();
+    let at: Vec<f64> = at.map(|it| it.as_f64().unwrap() / 1e9).collect();
+    let rates = course["received_bytes_per_s"].as_array().unwrap().iter();
+    let rates: Vec<f64> = rates.map(|it| it.as_f64().unwrap()).collect();
+    let rows = at.windows(2).zip(rates.iter().skip(1));
+    let sum: f64 = rows.map(|(two, rate)| (two[1] - two[0]) * rate).sum();
+    assert!(at.len() > 10, "{course}");
+    assert!((0.85..1.02).contains(&(sum / bytes)), "{sum} of {bytes}");
 
     // What the messages are said to weigh, with the headers of their chunks (Part 6, 6.7.2: 12, 4 and 8 bytes), and those
     // of TCP and IP around all that was sent at once: the loopback has no Ethernet.

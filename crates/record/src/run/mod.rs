@@ -38,7 +38,8 @@ pub use host::{Host, HostClock};
 pub use internals::{Internals, LoopUse, Queue, ServiceUse, Waiting};
 pub use machine::{Build, Fingerprint};
 pub use observed::{
-    Energy, GapOf, LinkUsage, Mean, Means, Observing, SocketUsage, Source, ThreadUsage,
+    Energy, GapOf, LinkCourse, LinkUsage, Mean, Means, Observing, PowerCourse, SocketUsage, Source,
+    ThreadUsage,
 };
 pub use path::{LinkTest, Throughput, Trip};
 pub use phase::{

@@ -86,6 +86,32 @@ pub struct LinkUsage {
     pub dropped: Figure<u64>,
     /// Of what the link can carry, the fuller way.
     pub share: Figure<f64>,
+    /// The same in the course of the phase, where it was looked at more than twice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<LinkCourse>,
+}
+
+/// What went through a network interface in the course of a phase. Each row speaks of the time since the row before.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkCourse {
+    /// Times since the phase began, rising: those of closer looks, 600 at most.
+    pub at_ns: Vec<u64>,
+    /// Bytes in a second that came in.
+    pub received_bytes_per_s: Vec<Option<f64>>,
+    /// Bytes in a second that went out.
+    pub sent_bytes_per_s: Vec<Option<f64>>,
+    /// Of what the link can carry, the fuller way; of one without a speed there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub share: Vec<Option<f64>>,
+}
+
+/// Power in the course of a phase, from its begin on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PowerCourse {
+    /// The length of a row: no shorter than the time between two readings, and so long that 300 rows hold the phase.
+    pub interval_ns: u64,
+    /// Watts on average in each row; null where readings do not reach over it.
+    pub watts: Vec<Option<f64>>,
 }
 
 /// Who looked at what is on another host, and how.
@@ -145,6 +171,9 @@ pub struct Energy {
     /// Seconds that were added to a meter's time to have seconds since 1970, where a step of load told them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aligned_by_s: Option<Mean>,
+    /// Power in the course of the phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<PowerCourse>,
 }
 
 /// What observing cost the machine.

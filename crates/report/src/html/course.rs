@@ -83,6 +83,16 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
         column(group, |phase, row| phase.series.in_flight.get(row).copied()),
     )];
     let requests = Scale::around(Spread::Linear, Kind::Count, all(&flight).map(|it| it.1));
+    let linear =
+        |kind, series: &[Series]| Scale::around(Spread::Linear, kind, all(series).map(|it| it.1));
+    let sizes = messages(group);
+    let weight = linear(Kind::Bytes, &sizes);
+    let links = super::flow::links(group);
+    let carried = linear(Kind::Bytes, &links);
+    let shares = super::flow::shares(group);
+    let share = linear(Kind::Share, &shares);
+    let power = super::flow::power(group);
+    let watts = linear(Kind::Count, &power);
     html! {
         @if all(&rates).any(|it| it.1 > 0.0) {
             (chart("rate", "Rate over time", "per second", rate, rates).figure(None))
@@ -101,6 +111,21 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
         }
         @if !memory.is_empty() {
             (chart("memory", "Memory over time", "resident", bytes, memory).figure(None))
+        }
+        @if all(&sizes).any(|it| it.1 > 0.0) {
+            (chart("messages", "Messages over time", "bytes per second", weight, sizes)
+                .figure(Some("Bodies of messages, without the headers of chunks, TCP and IP.")))
+        }
+        @if !links.is_empty() {
+            (chart("links", "Network interfaces over time", "bytes per second", carried, links)
+                .figure(None))
+        }
+        @if !shares.is_empty() {
+            (chart("share", "Share of links over time", "of what a link can carry", share, shares)
+                .figure(None))
+        }
+        @if !power.is_empty() {
+            (chart("power", "Power over time", "watts", watts, power).figure(None))
         }
     }
 }
@@ -151,6 +176,35 @@ fn column(group: &[Placed], of: impl Fn(&Phase, usize) -> Option<f64>) -> Vec<(f
     }
     points.pop();
     points
+}
+
+/// Bytes of messages in a second, each way.
+fn messages(group: &[Placed]) -> Vec<Series> {
+    let per_second = |of: fn(&Phase) -> &Vec<u64>| {
+        column(group, move |phase, row| {
+            let interval = phase.series.interval_ns;
+            let start = row as u64 * interval;
+            // The last interval may be cut short.
+            let width = interval.min(phase.end_ns.saturating_sub(start));
+            let whole = width >= interval / 2 && width > 0;
+            let bytes = *of(phase).get(row)?;
+            whole.then(|| bytes as f64 * 1e9 / width as f64)
+        })
+    };
+    vec![
+        Series::new(
+            "requests",
+            "requests",
+            2,
+            per_second(|it| &it.series.sent_bytes),
+        ),
+        Series::new(
+            "responses",
+            "responses",
+            3,
+            per_second(|it| &it.series.received_bytes),
+        ),
+    ]
 }
 
 fn rates(group: &[Placed]) -> Vec<Series> {

@@ -15,6 +15,7 @@ mod cpu;
 mod explained;
 mod fairness;
 mod finding;
+mod flow;
 mod head;
 mod hosts;
 mod internals;

@@ -1,5 +1,6 @@
 //! Energy of a run: what a power meter wrote down and what the machine's own domains counted, beyond idling.
 
+mod course;
 mod map;
 
 use std::io::BufRead;
@@ -362,7 +363,11 @@ impl Counted {
                     &between(self.quiet(self.before)),
                     &between(self.quiet(self.after)),
                 );
-                all.push(energy(by, between(window), idle, aligned, done));
+                let mut energy = energy(by, between(window), idle, aligned, done);
+                energy.course = course::course(phase, &energy.widest_gap_ns, &|from, to| {
+                    between((at(from), at(to)))
+                });
+                all.push(energy);
             };
         if let Some((name, meter)) = &self.meter {
             let aligned = meter.as_ref().ok().and_then(|it| it.aligned);
@@ -434,5 +439,6 @@ fn energy(
             error: it.error_s,
         }),
         widest_gap_ns: Figure::from(taken.as_ref().map(|it| (it.widest_gap_s * 1e9) as u64)),
+        course: None,
     }
 }

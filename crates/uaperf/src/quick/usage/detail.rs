@@ -1,10 +1,12 @@
 //! Threads by their names, links, and means: what closer looks tell of a window.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use judge::Average;
-use observe::{Link, NotAvailable, Task, tasks_since};
-use record::run::{Figure, LinkUsage, Mean, ThreadUsage};
+use observe::{Carried, Link, NotAvailable, Task, tasks_since};
+use plan::unit::duration::nanos;
+use record::run::{Figure, LinkCourse, LinkUsage, Mean, ThreadUsage};
 
 /// More names are not kept: pools give each of their threads its own.
 const MOST: usize = 64;
@@ -92,9 +94,50 @@ pub fn links(now: &[Link], then: &[Link], seconds: f64) -> Vec<LinkUsage> {
             sent_bytes: carried.sent_bytes.into(),
             dropped: carried.dropped.into(),
             share: carried.share.into(),
+            course: None,
         })
     };
     now.iter().filter_map(one).collect()
+}
+
+/// More rows are put together.
+const ROWS: usize = 600;
+
+/// What interfaces carried in the course of a phase, from looks at all of them.
+pub fn over_time(links: &mut [LinkUsage], looks: &[(Instant, &[Link])], began: Instant) {
+    let every = looks.len().div_ceil(ROWS).max(1);
+    let looks: Vec<_> = looks.iter().step_by(every).copied().collect();
+    for usage in links {
+        let mut course = LinkCourse::default();
+        let named = |all: &'_ [Link]| all.iter().find(|it| it.name == usage.name).cloned();
+        for pair in looks.windows(2) {
+            let [(then, before), (now, after)] = *pair else {
+                continue;
+            };
+            let Some(at) = now.checked_duration_since(began) else {
+                continue;
+            };
+            let long = now.duration_since(then).as_secs_f64().max(1e-9);
+            let carried = named(after)
+                .zip(named(before))
+                .map(|(now, then)| now.since(&then, long));
+            let rate = |of: fn(&Carried) -> &observe::Figure<u64>| {
+                let bytes = of(carried.as_ref()?).clone().ok()?;
+                Some((bytes as f64 / long).round())
+            };
+            course.at_ns.push(nanos(at));
+            course
+                .received_bytes_per_s
+                .push(rate(|it| &it.received_bytes));
+            course.sent_bytes_per_s.push(rate(|it| &it.sent_bytes));
+            let share = carried.and_then(|it| it.share.ok());
+            course.share.push(share.map(|it| (it * 1e6).round() / 1e6));
+        }
+        if course.share.iter().all(Option::is_none) {
+            course.share.clear();
+        }
+        usage.course = (course.at_ns.len() > 1).then_some(course);
+    }
 }
 
 /// A mean with its interval. The mean itself may be known better than from samples.

@@ -65,6 +65,12 @@ pub fn series(
         series.threads = detail::threads(now, then, elapsed);
     }
     series.links = links(course, window);
+    let looks: Vec<_> = course
+        .points()
+        .iter()
+        .filter_map(|it| Some((it.at, it.totals.links.as_ref().ok()?.as_slice())))
+        .collect();
+    detail::over_time(&mut series.links, &looks, began);
     series
 }
 
@@ -106,6 +112,7 @@ fn links(course: &Course, window: (Instant, Instant)) -> Vec<LinkUsage> {
             share: Figure::from(inward.and_then(|inward| Ok(inward.max(outward?)))),
             received_bytes: received.into(),
             sent_bytes: sent.into(),
+            course: None,
         })
     };
     all.filter_map(used).collect()

@@ -239,6 +239,11 @@ impl Seen {
             Some(detail::links(&now.links, &then.links, seconds))
         });
         series.links = links.unwrap_or_default();
+        let looks: Vec<_> = self
+            .closer()
+            .map(|(look, close)| (look.at, close.links.as_slice()))
+            .collect();
+        detail::over_time(&mut series.links, &looks, began);
         let looks = self.closer().zip(self.closer().skip(1));
         for ((earlier, _), (later, _)) in looks {
             let Some(at_ns) = since(later.at, began) else {
