@@ -278,7 +278,9 @@ fn over_tcp(text: &str) -> Result<Url, String> {
 fn origin(text: &str) -> Result<String, String> {
     match plant::is_origin(text) {
         true => Ok(text.to_owned()),
-        false => Err("want what browsers call an origin, such as https://hmi.example or http://localhost:8080, or *".to_owned()),
+        false => Err("want an origin as browsers send it: scheme and host in small letters, a port only if it is not the usual one, \
+             no path and no slash at the end; such as https://hmi.example or http://localhost:8080, or *"
+            .to_owned()),
     }
 }
 

@@ -8,11 +8,13 @@ use std::collections::VecDeque;
 
 use wire::json;
 use wire::service::Limits;
-use wire::template::walk::{RequestHead, ResponseHead};
+use wire::template::walk::ResponseHead;
+use wire::types::StatusCode;
 
 use super::Role;
 use crate::frame::{Deframer, Framer, Violation};
-use crate::http::{Sink, chunk, media};
+use crate::http::media::{self, Coming};
+use crate::http::{Sink, chunk};
 
 /// So many requests of a client may be under way.
 const MOST_WAITING: usize = 4096;
@@ -28,15 +30,17 @@ pub struct Texts {
     /// The URL that a client asked for.
     pub asked: String,
     /// A message that has come in part.
-    came: Vec<u8>,
+    came: Coming,
     sequence: u32,
     /// The last request that came.
     request: u32,
     /// Messages that came.
     count: u64,
-    /// Requests of a client: handles and numbers.
+    /// Requests without an answer: handles and numbers.
     waiting: VecDeque<(u32, u32)>,
     out: Joined,
+    /// The longest answer that the client takes; 0 is any.
+    most: usize,
 }
 
 /// Chunks that become messages again.
@@ -51,6 +55,8 @@ struct Joined {
 /// What this side says.
 enum Said {
     Message(u32, Vec<u8>),
+    /// There will be no (more of a) response to this request, of which there is a part; and why.
+    Aborted(u32, StatusCode, Vec<u8>),
     /// The end, with a status code of WebSockets.
     End(u16),
 }
@@ -89,7 +95,12 @@ impl Joined {
                 _ => Some(Said::End(1011)),
             },
             Some(b"CLOF") => Some(Said::End(1000)),
-            // Aborted, or nothing that there is on an open channel.
+            Some(b"MSGA") => {
+                let status = body.get(..4).map_or(0, |it| chunk::number(it, 0));
+                let part = std::mem::take(&mut self.message);
+                Some(Said::Aborted(request, StatusCode::from(status), part))
+            }
+            // Nothing that there is on an open channel.
             _ => {
                 self.message = Vec::new();
                 None
@@ -107,24 +118,30 @@ impl Texts {
             deframer: Deframer::of_text(role),
             framer: Framer::new(role, random),
             asked,
-            came: Vec::new(),
+            came: Coming::default(),
             sequence: 0,
             request: 0,
             count: 0,
             waiting: VecDeque::new(),
             out: Joined::default(),
+            most: 0,
         }
+    }
+
+    /// Answers have at most so many bytes from now on, or there is a ServiceFault instead; 0 is any length.
+    pub fn limit_texts(&mut self, most: usize) {
+        self.most = most;
     }
 
     /// Bytes that it keeps.
     pub fn held(&self) -> usize {
         let waiting = self.waiting.len() * size_of::<(u32, u32)>();
-        self.came.len() + self.out.chunk.len() + self.out.message.len() + waiting
+        self.came.held() + self.out.chunk.len() + self.out.message.len() + waiting
     }
 
     /// The number of the message that came in part, if one did.
     pub fn partial(&self) -> Option<u64> {
-        (!self.came.is_empty()).then_some(self.count)
+        (self.came.len() > 0).then_some(self.count)
     }
 
     /// Bytes of a message, or all that was missing of it.
@@ -137,11 +154,11 @@ impl Texts {
         if self.came.len() + part.len() > self.longest {
             return Err(Violation::TooLong);
         }
-        self.came.extend_from_slice(part);
+        self.came.push(part);
         if !ended {
             return Ok(());
         }
-        let text = std::mem::take(&mut self.came);
+        let text = self.came.take();
         self.count += 1;
         let message = match json::read(&text, self.longest) {
             Ok(message) => message,
@@ -152,8 +169,15 @@ impl Texts {
                 _ => return Err(Violation::NoMessage),
             },
         };
+        drop(text);
         self.request = match self.role {
-            Role::Server => self.request.checked_add(1).unwrap_or(1),
+            Role::Server => {
+                let number = self.request.checked_add(1).unwrap_or(1);
+                if let Some(handle) = media::handle(&message) {
+                    self.waits(handle, number);
+                }
+                number
+            }
             Role::Client => self.answered(&message).ok_or(Violation::NoMessage)?,
         };
         let mut rest = message.as_slice();
@@ -173,6 +197,15 @@ impl Texts {
         }
     }
 
+    /// Of a request there is no answer yet.
+    fn waits(&mut self, handle: u32, number: u32) {
+        // Of the oldest nobody remembers that it waits.
+        if self.waiting.len() >= MOST_WAITING {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back((handle, number));
+    }
+
     /// The number of the request that a response answers.
     fn answered(&mut self, message: &[u8]) -> Option<u32> {
         let handle = ResponseHead::parse(message).ok()?.request_handle;
@@ -180,29 +213,40 @@ impl Texts {
         self.waiting.remove(at).map(|it| it.1)
     }
 
+    /// The handle of the request that is answered.
+    fn answers(&mut self, number: u32) -> Option<u32> {
+        let at = self.waiting.iter().position(|it| it.1 == number)?;
+        self.waiting.remove(at).map(|it| it.0)
+    }
+
     /// Takes bytes of chunks and appends frames. A status code, if this side ends the connection.
     pub fn send(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) -> Option<u16> {
         while !bytes.is_empty() {
-            match self.out.take(&mut bytes) {
-                None => {}
-                Some(Said::End(code)) => return Some(code),
-                Some(Said::Message(request, message)) => {
-                    if self.role == Role::Client
-                        && let Ok(head) = RequestHead::parse(&message)
-                    {
-                        // Of the oldest nobody remembers that it waits.
-                        if self.waiting.len() >= MOST_WAITING {
-                            self.waiting.pop_front();
-                        }
-                        self.waiting.push_back((head.request_handle, request));
+            let text = match (self.out.take(&mut bytes), self.role) {
+                // What a client does not ask after all needs no answer.
+                (None, _) | (Some(Said::Aborted(..)), Role::Client) => continue,
+                (Some(Said::End(code)), _) => return Some(code),
+                (Some(Said::Message(request, message)), Role::Client) => {
+                    if let Some(handle) = media::handle(&message) {
+                        self.waits(handle, request);
                     }
-                    // What this side makes is a message; it may be too long in JSON.
-                    let Ok(text) = media::write(&message) else {
-                        return Some(1011);
-                    };
-                    self.framer.text(text.as_bytes(), out);
+                    media::write(&message).ok()
                 }
-            }
+                (Some(Said::Message(request, message)), Role::Server) => {
+                    let handle = self.answers(request);
+                    media::answer(&message, handle, self.most)
+                }
+                // Nothing of it was said yet, so that a ServiceFault says why.
+                (Some(Said::Aborted(request, status, part)), Role::Server) => {
+                    let handle = self.answers(request);
+                    media::fault(&part, handle, status)
+                }
+            };
+            // What this side makes is a message.
+            let Some(text) = text else {
+                return Some(1011);
+            };
+            self.framer.text(text.as_bytes(), out);
         }
         None
     }

@@ -305,6 +305,15 @@ impl Tunnel {
         }
     }
 
+    /// Answers in JSON have at most so many bytes from now on, or there is a ServiceFault instead; 0 is any length.
+    pub fn limit_texts(&mut self, most: usize) {
+        match &mut self.inner {
+            Inner::Http(http) => http.limit_texts(most),
+            Inner::Texts(texts) => texts.limit_texts(most),
+            Inner::Bare | Inner::Frames(_) => {}
+        }
+    }
+
     /// What TLS agreed on.
     pub fn secured(&self) -> Option<Secured> {
         self.tls.secured()

@@ -45,7 +45,7 @@ pub struct Link {
     /// Its channel is that of all connections over HTTPS: sessions are used over any of them.
     pub shared: bool,
     /// The longest responses that its sessions take (Part 4, 5.7.2), of those that do not take any.
-    limits: Vec<(SlotId, u32)>,
+    pub limits: Vec<(SlotId, u32)>,
     /// What happened on it that it was not looked at for, as it has no session yet.
     pub waiting: Option<Ready>,
     /// Work that was done for it in which turn of its loop.
@@ -179,10 +179,27 @@ impl Link {
     /// A session takes responses of so many bytes only; 0 is any. Of several sessions on a connection the least holds:
     /// who shares a connection is one client.
     pub fn hold_to(&mut self, session: SlotId, most: u32) {
-        if most != 0 && !self.limits.contains(&(session, most)) {
+        if !self.holds_to(session, most) {
             self.limits.push((session, most));
             self.limit();
         }
+    }
+
+    /// The same over one connection of many, which are all used for a session without being told of it (Part 6, 7.4.1).
+    pub fn hold_shared_to(
+        &mut self,
+        session: SlotId,
+        most: u32,
+        is_there: impl Fn(SlotId) -> bool,
+    ) {
+        if self.shared && !self.holds_to(session, most) {
+            self.limits.retain(|(other, _)| is_there(*other));
+            self.hold_to(session, most);
+        }
+    }
+
+    fn holds_to(&self, session: SlotId, most: u32) -> bool {
+        most == 0 || self.limits.contains(&(session, most))
     }
 
     /// A session ended or went to another connection: what the others take holds still.
@@ -196,7 +213,11 @@ impl Link {
 
     fn limit(&mut self) {
         let least = self.limits.iter().map(|(_, most)| *most).min();
-        self.connection.limit_responses(least.unwrap_or(0));
+        let least = least.unwrap_or(0);
+        self.connection.limit_responses(least);
+        // In JSON a message is longer or shorter than in binary; its client means what it gets.
+        self.socket
+            .limit_texts(usize::try_from(least).unwrap_or(usize::MAX));
     }
 
     /// Where its client is, if it still is.

@@ -492,12 +492,12 @@ pub(super) enum Answer {
 }
 
 /// Answers a Read or a Write while it lies in the receive buffer. What is unusual about it is
-/// left to [`EventLoop::request`], which begins anew.
+/// left to [`EventLoop::request`], which begins anew. `held_to` is what a shared connection knows of its sessions' limits.
 #[inline]
 pub(super) fn answer_now(
     shared: &Shared,
     sessions: &mut Sessions,
-    channel: u32,
+    (channel, held_to): (u32, Option<&[(SlotId, u32)]>),
     body: &[u8],
     reply: &mut Reply<'_>,
     now: Now,
@@ -508,10 +508,17 @@ pub(super) fn answer_now(
     if !matches!(head.type_id, type_id::READ_REQUEST | type_id::WRITE_REQUEST) {
         return Answer::Later;
     }
-    let session = sessions.find(head.authentication_token);
-    let Some(session) = session.ok().and_then(|id| sessions.get_mut(id)) else {
+    let Ok(id) = sessions.find(head.authentication_token) else {
         return Answer::Later;
     };
+    let Some(session) = sessions.get_mut(id) else {
+        return Answer::Later;
+    };
+    let most = session.record.max_response;
+    if most != 0 && held_to.is_some_and(|all| !all.contains(&(id, most))) {
+        // Over a connection that does not know yet how long its answers may be.
+        return Answer::Later;
+    }
     if !session.protocol.is_active() || session.protocol.request(channel, now).is_err() {
         return Answer::Later;
     }

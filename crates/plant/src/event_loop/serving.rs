@@ -156,6 +156,7 @@ impl EventLoop {
             }
             link.connection.lend_outbox(&mut self.spare);
             let channel = link.connection.channel_id();
+            let held_to = link.shared.then_some(link.limits.as_slice());
             let faults = &self.shared.faults;
             let faulty = link.astray.is_some() || faults.want(Class::Request);
             let slow = faults.want(Class::Turn);
@@ -174,7 +175,9 @@ impl EventLoop {
                     let begun = self.measuring.is_next().then(|| shared.clock.now().mono);
                     let answer = match faulty {
                         true => Answer::Later,
-                        false => answer_now(shared, sessions, channel, bytes, &mut reply, now),
+                        false => {
+                            answer_now(shared, sessions, (channel, held_to), bytes, &mut reply, now)
+                        }
                     };
                     if let Answer::Given { type_id, .. } | Answer::Long { type_id, .. } = answer {
                         let (task, work) = (Task::walked(type_id), &self.measuring.work);

@@ -56,10 +56,12 @@ impl EventLoop {
         let (Some(channel), Some(session)) = (channel, session) else {
             return Err(StatusCode::BadSessionIdInvalid);
         };
+        let most = session.record.max_response;
         match session.protocol.request(channel, self.now) {
             Ok(()) => {
                 if let Some(link) = self.links.get_mut(link) {
                     link.known = true;
+                    link.hold_shared_to(id, most, |it| self.sessions.get(it).is_some());
                 }
                 Ok(id)
             }

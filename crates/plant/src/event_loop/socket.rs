@@ -88,6 +88,14 @@ impl Socket {
         }
     }
 
+    /// Answers in JSON have at most so many bytes; 0 is any length.
+    pub fn limit_texts(&mut self, most: usize) {
+        match self {
+            Self::Wss(wss) => wss.limit_texts(most),
+            Self::Tcp(..) | Self::Memory(_) => {}
+        }
+    }
+
     /// Whether it has received something that nobody has read, and that no poll tells of.
     pub fn has_waiting(&self) -> bool {
         match self {

@@ -56,6 +56,11 @@ impl Wss {
         self.tunnel.partial()
     }
 
+    /// Answers in JSON have at most so many bytes; 0 is any length.
+    pub fn limit_texts(&mut self, most: usize) {
+        self.tunnel.limit_texts(most);
+    }
+
     pub fn socket(&mut self) -> &mut TcpStream {
         &mut self.socket
     }

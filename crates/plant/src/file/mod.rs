@@ -11,6 +11,7 @@ mod event;
 mod group;
 mod ids;
 mod limits;
+mod origin;
 mod pattern;
 mod read;
 mod replay;
@@ -23,7 +24,7 @@ mod users;
 
 pub use error::{Complaint, FileError, Read, Wrong};
 pub use limits::LEAST_MEMORY;
-pub use read::is_origin;
+pub use origin::is_origin;
 
 use std::path::Path;
 

@@ -15,6 +15,7 @@ use super::event;
 use super::group;
 use super::ids::Taken;
 use super::limits;
+use super::origin::origin;
 use super::security_group;
 use super::terms::{Id, Span};
 use super::types::Types;
@@ -145,29 +146,6 @@ fn listen(endpoint: &Spanned<String>) -> Read<(SocketAddr, bool)> {
         }
     };
     Ok((SocketAddr::new(address, url.port()), named))
-}
-
-/// Whose pages may ask: what browsers call an origin, or any.
-fn origin(text: Spanned<String>) -> Read<String> {
-    match is_origin(text.get_ref()) {
-        true => Ok(text.into_inner()),
-        false => {
-            let what = format!(
-                "{:?} is no origin (want \"https://HOST\", with a port perhaps, or \"*\")",
-                text.get_ref()
-            );
-            Err(Complaint::about(&text, what))
-        }
-    }
-}
-
-/// Whether browsers would call this an origin (RFC 6454, 6.2), or it is `*`, which stands for any.
-pub fn is_origin(text: &str) -> bool {
-    let host = text
-        .strip_prefix("https://")
-        .or_else(|| text.strip_prefix("http://"));
-    let is_host = |it: char| it.is_ascii_alphanumeric() || ".-:[]".contains(it);
-    text == "*" || host.is_some_and(|host| !host.is_empty() && host.chars().all(is_host))
 }
 
 /// The whole URL that clients are told, or of a client that is dialled.

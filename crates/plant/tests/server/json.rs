@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 use plant::{Config, Limits, Server};
 use wire::channel::Protection;
 use wire::service::Response;
-use wire::types::{GetEndpointsRequest, StatusCode, TimestampsToReturn, Variant};
+use wire::session::token::Credentials;
+use wire::types::{
+    AttributeId, GetEndpointsRequest, ReadRequest, StatusCode, TimestampsToReturn, Variant,
+};
 use wire::url::Transport;
 use wss::Tunnel;
 
-use crate::client::{Client, PATIENCE, bare, identity};
+use crate::client::{Client, PATIENCE, bare, identity, read_value};
 use crate::https::{knows_users, serves};
 use crate::sessions::users;
 use crate::subscribing::{header, item, publish, subscribe, values, watch};
@@ -272,4 +275,37 @@ fn json_over_websockets_is_no_way_around_the_security_that_is_wanted() {
     let json = format!("json+{}", server.wss_url().unwrap());
     is_served(&mut Client::plain(&json));
     assert!(tells(&server));
+}
+
+/// Part 4, 5.7.2: a client means the answers that it gets, over whichever connection they come.
+#[test]
+fn an_answer_in_json_is_as_long_as_its_client_takes() {
+    let server = served(Config::default());
+    for url in urls(&server) {
+        let mut first = Client::plain(&url);
+        let mut session = first.create_taking(3000).unwrap();
+        let user = Credentials::Anonymous;
+        first.activate(&mut session, &user).unwrap();
+        // In binary it has less than 1000 bytes.
+        let long = |client: &mut Client| client.call(reading(30)).err();
+        let too_long = Some(StatusCode::BadResponseTooLarge);
+        assert_eq!(long(&mut first), too_long);
+        let mut second = Client::plain(&url);
+        second.token = first.token.clone();
+        assert_eq!(long(&mut second), too_long, "over another connection");
+        for client in [&mut first, &mut second] {
+            assert!(client.call(reading(10)).is_ok());
+        }
+        // Who did not say so is not held to it.
+        assert_eq!(long(&mut Client::plain(&url)), None);
+    }
+}
+
+fn reading(count: usize) -> ReadRequest {
+    ReadRequest {
+        request_header: header(),
+        max_age: 0.0,
+        timestamps_to_return: TimestampsToReturn::Both,
+        nodes_to_read: Some(vec![read_value(bench(1007), AttributeId::Value, ""); count]),
+    }
 }

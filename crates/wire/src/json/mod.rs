@@ -136,7 +136,9 @@ pub fn write(message: &[u8], style: Style, longest: usize) -> Result<String, Jso
 /// # Errors
 /// It is none, or would be longer.
 pub fn read(text: &[u8], longest: usize) -> Result<Vec<u8>, Unread> {
-    let mut marks = Vec::new();
+    // No more than it takes: growing would take as much again.
+    let nested = text.iter().filter(|it| matches!(it, b'[' | b'{')).count();
+    let mut marks = Vec::with_capacity(nested);
     let none = |error| Unread { error, begun: None };
     let whole = Value::parse_marked(text, &mut marks).map_err(|error| none(error.into()))?;
     let mut reader = Reader::new(longest);

@@ -35,6 +35,9 @@ pub struct Mark {
     next: u32,
 }
 
+/// Bytes of a mark: there is one of each array and object.
+pub const MARK: usize = size_of::<Mark>();
+
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {

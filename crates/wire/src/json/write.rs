@@ -29,6 +29,9 @@ impl Worth {
     }
 }
 
+/// So much may be written of fields that are left out when it shows what they are worth.
+const TAKEN_BACK: usize = 4096;
+
 /// Goes through bytes and writes JSON.
 #[derive(Debug)]
 pub(super) struct Writer<'a> {
@@ -53,12 +56,14 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn finish(self) -> Result<String> {
-        self.within()?;
-        Ok(self.out)
+        match self.out.len() > self.longest {
+            true => Err(JsonError::TooLong(self.longest)),
+            false => Ok(self.out),
+        }
     }
 
     fn within(&self) -> Result<()> {
-        match self.out.len() > self.longest {
+        match self.out.len() > self.longest.saturating_add(TAKEN_BACK) {
             true => Err(JsonError::TooLong(self.longest)),
             false => Ok(()),
         }

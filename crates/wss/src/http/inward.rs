@@ -2,7 +2,7 @@
 
 use super::chunk::{self, BODY, Kind};
 use super::head::Body;
-use super::media::{self, Media};
+use super::media::{self, Coming, Media};
 use super::{HttpError, Sink};
 use crate::Role;
 use crate::upgrade::{MOST_HEAD, refused};
@@ -45,7 +45,9 @@ pub struct Inward {
     /// Messages that have ended.
     count: u64,
     /// A body in JSON, which is a message only when all of it is there.
-    json: Option<Vec<u8>>,
+    json: Option<Coming>,
+    /// The handle of the last request that came so.
+    handle: Option<u32>,
 }
 
 impl Inward {
@@ -62,11 +64,12 @@ impl Inward {
             ended: false,
             count: 0,
             json: None,
+            handle: None,
         }
     }
 
     pub fn held(&self) -> usize {
-        self.text.len() + self.json.as_ref().map_or(0, Vec::len)
+        self.text.len() + self.json.as_ref().map_or(0, Coming::held)
     }
 
     /// The number of the message that came in part, if one did.
@@ -85,6 +88,11 @@ impl Inward {
         std::mem::take(&mut self.ended)
     }
 
+    /// The handle of the request that ended last, if that came in JSON.
+    pub fn handle(&self) -> Option<u32> {
+        self.handle
+    }
+
     /// The number of the next request that comes.
     pub fn next(&self) -> u32 {
         self.request.checked_add(1).unwrap_or(1)
@@ -99,7 +107,7 @@ impl Inward {
     ) -> Result<(), HttpError> {
         self.request = request;
         self.total = 0;
-        self.json = media.is_json().then(Vec::new);
+        self.json = media.is_json().then(Coming::default);
         match body {
             Body::Length(length) => {
                 self.state = State::Length(length);
@@ -126,8 +134,10 @@ impl Inward {
     }
 
     fn end(&mut self, sink: &mut impl Sink) -> Result<(), HttpError> {
-        if let Some(body) = self.json.take() {
-            let message = media::read(&body, self.longest, self.role)?;
+        self.handle = None;
+        if let Some(mut body) = self.json.take() {
+            let message = media::read(&body.take(), self.longest, self.role)?;
+            self.handle = media::handle(&message);
             let mut rest = message.as_slice();
             self.left = 0;
             // Of nothing there is a chunk, too.
@@ -234,7 +244,7 @@ impl Inward {
         let count = bytes.len().min(self.left);
         let (now, later) = bytes.split_at(count);
         match &mut self.json {
-            Some(json) => json.extend_from_slice(now),
+            Some(json) => json.push(now),
             None => sink.put(now),
         }
         *bytes = later;

@@ -1,7 +1,10 @@
 //! What a body is, and bodies in JSON as messages.
 
+use wire::json::scan::MARK;
 use wire::json::{self, JsonError, Style};
-use wire::service::Limits;
+use wire::service::{self, Limits};
+use wire::template::walk::{RequestHead, ResponseHead};
+use wire::types::StatusCode;
 
 use super::HttpError;
 use crate::Role;
@@ -73,4 +76,78 @@ const LONGEST_TEXT: usize = 4 * Limits::LARGEST_MESSAGE;
 /// The body that a message is.
 pub fn write(message: &[u8]) -> Result<String, JsonError> {
     json::write(message, Style::Compact, LONGEST_TEXT)
+}
+
+/// What a server answers: the message that it made, or a ServiceFault in its place where it would be longer than its client takes,
+/// or cannot be written; 0 is any length. None where it is not even known who asked.
+pub fn answer(message: &[u8], handle: Option<u32>, most: usize) -> Option<String> {
+    let longest = match most {
+        0 => LONGEST_TEXT,
+        _ => most.min(LONGEST_TEXT),
+    };
+    let status = match json::write(message, Style::Compact, longest) {
+        Ok(text) => return Some(text),
+        Err(JsonError::TooLong(_)) => StatusCode::BadResponseTooLarge,
+        Err(JsonError::Depth) => StatusCode::BadEncodingLimitsExceeded,
+        Err(_) => StatusCode::BadEncodingError,
+    };
+    fault(message, handle, status)
+}
+
+/// A ServiceFault in the place of a message, of which there may be a part.
+pub fn fault(message: &[u8], handle: Option<u32>, status: StatusCode) -> Option<String> {
+    let head = ResponseHead::parse(message).ok();
+    let handle = handle.or(head.map(|it| it.request_handle))?;
+    let mut bytes = Vec::new();
+    let fault = service::fault(handle, status, head.map_or(0, |it| it.timestamp));
+    fault.encode(&mut bytes).ok()?;
+    write(&bytes).ok()
+}
+
+/// The handle of a request.
+pub fn handle(message: &[u8]) -> Option<u32> {
+    Some(RequestHead::parse(message).ok()?.request_handle)
+}
+
+/// A text that has come in part.
+#[derive(Debug, Default)]
+pub struct Coming {
+    bytes: Vec<u8>,
+    /// Arrays and objects that have begun: reading takes a mark of each.
+    nested: usize,
+    is_string: bool,
+    is_escaped: bool,
+}
+
+impl Coming {
+    /// More of it.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        for byte in bytes {
+            if std::mem::take(&mut self.is_escaped) {
+                continue;
+            }
+            match (self.is_string, byte) {
+                (true, b'\\') => self.is_escaped = true,
+                (_, b'"') => self.is_string = !self.is_string,
+                (false, b'[' | b'{') => self.nested += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Bytes of it.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Bytes that it keeps, and those that reading it will take beside the message.
+    pub fn held(&self) -> usize {
+        self.bytes.len() + self.nested * MARK
+    }
+
+    /// All of it.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(self).bytes
+    }
 }

@@ -79,6 +79,8 @@ pub struct Http {
 struct Waiting {
     request: u32,
     media: Media,
+    /// The handle of a request that came in JSON.
+    handle: Option<u32>,
 }
 
 /// Both directions.
@@ -98,6 +100,8 @@ pub struct Exchange {
     broken: bool,
     /// The URL of the first request, as its client knows it.
     asked: Option<String>,
+    /// The longest answer in JSON that the client takes; 0 is any.
+    most: usize,
 }
 
 /// Where chunks are put.
@@ -125,7 +129,13 @@ impl Exchange {
             last: false,
             broken: false,
             asked: None,
+            most: 0,
         }
+    }
+
+    /// Answers in JSON have at most so many bytes from now on, or there is a ServiceFault instead; 0 is any length.
+    pub fn limit_texts(&mut self, most: usize) {
+        self.most = most;
     }
 
     /// Whether a client has begun to ask for something that can be had here, and the URL that it knows this by.
@@ -215,6 +225,7 @@ impl Exchange {
         self.waiting.push_back(Waiting {
             request: request_id,
             media,
+            handle: None,
         });
         self.inward.begin((request.body, media), request_id, sink)
     }
@@ -248,10 +259,20 @@ impl Exchange {
             .begin((answer.body, answer.media), waiting.request, sink)
     }
 
-    /// A client's answer that is whole is owed no more.
+    /// A client's answer that is whole is owed no more; of a server's request that is whole the handle is known.
     fn settle(&mut self) {
-        if self.inward.has_ended() && self.role == Role::Client {
-            self.waiting.pop_front();
+        if !self.inward.has_ended() {
+            return;
+        }
+        match self.role {
+            Role::Client => {
+                self.waiting.pop_front();
+            }
+            Role::Server => {
+                if let Some(last) = self.waiting.back_mut() {
+                    last.handle = self.inward.handle();
+                }
+            }
         }
     }
 
@@ -266,6 +287,7 @@ impl Exchange {
         let mut terms = Terms {
             about: &self.about,
             closes: self.last,
+            most: self.most,
             waiting: &mut self.waiting,
             out,
         };
@@ -275,4 +297,4 @@ impl Exchange {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

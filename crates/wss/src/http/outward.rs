@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use wire::types::StatusCode;
+
 use super::chunk::{self, BEGIN, HEAD};
 use super::head::POLICY_NONE;
 use super::media::{self, Media};
@@ -43,6 +45,8 @@ enum Part {
     Body { last: bool, empty: bool },
     /// An ERR message.
     Error,
+    /// There will be no (more of a) response to this request.
+    Abort(u32),
     /// Something that HTTP has no place for.
     Other,
 }
@@ -67,8 +71,18 @@ pub struct Terms<'a> {
     pub about: &'a Http,
     /// Nothing follows the message that is owed last.
     pub closes: bool,
+    /// The longest answer in JSON that the client takes; 0 is any.
+    pub most: usize,
     pub waiting: &'a mut VecDeque<Waiting>,
     pub out: &'a mut Vec<u8>,
+}
+
+impl Terms<'_> {
+    /// The handle of a request that came in JSON.
+    fn handle_of(&self, request: u32) -> Option<u32> {
+        let asked = self.waiting.iter().find(|it| it.request == request);
+        asked.and_then(|it| it.handle)
+    }
 }
 
 impl Outward {
@@ -103,7 +117,7 @@ impl Outward {
                 bytes = later;
                 match part {
                     Part::Body { .. } => self.body(now, terms),
-                    Part::Error => self.head.extend_from_slice(now),
+                    Part::Error | Part::Abort(_) => self.head.extend_from_slice(now),
                     Part::Other => {}
                 }
                 self.part = Some((part, left - now.len()));
@@ -148,9 +162,13 @@ impl Outward {
                 self.part = Some((Part::Error, left));
                 return Ok(false);
             }
-            b"MSGA" | b"CLOF" => {
+            b"MSGA" => {
+                self.part = Some((Part::Abort(request), left));
+                return Ok(false);
+            }
+            b"CLOF" => {
                 self.part = Some((Part::Other, left));
-                return Ok(&letters == b"MSGA" && self.abort(request, terms));
+                return Ok(false);
             }
             _ => return Err(HttpError::Chunks),
         };
@@ -188,7 +206,11 @@ impl Outward {
         let waiting = &mut *terms.waiting;
         if self.role == Role::Client {
             let media = terms.about.media;
-            waiting.push_back(Waiting { request, media });
+            waiting.push_back(Waiting {
+                request,
+                media,
+                handle: None,
+            });
             return (Place::Out, media);
         }
         let Some(at) = waiting.iter().position(|it| it.request == request) else {
@@ -269,21 +291,25 @@ impl Outward {
         let (last, empty) = match part {
             Part::Body { last, empty } => (last, empty),
             Part::Error => return Ok(self.error(terms)),
+            Part::Abort(request) => return Ok(self.abort(request, terms)),
             Part::Other => return Ok(false),
         };
         let Some(message) = self.message else {
             return Ok(false);
         };
         if last && message.media.is_json() && message.place != Place::Nowhere {
-            let body = match (media::write(&std::mem::take(&mut self.whole)), self.role) {
-                (Ok(body), _) => body,
-                (Err(error), Role::Client) => return Err(HttpError::Json(error)),
-                (Err(_), Role::Server) => return Ok(self.abort(message.request, terms)),
+            let whole = std::mem::take(&mut self.whole);
+            let body = match self.role {
+                Role::Client => Some(media::write(&whole).map_err(HttpError::Json)?),
+                Role::Server => {
+                    let handle = terms.handle_of(message.request);
+                    media::answer(&whole, handle, terms.most)
+                }
             };
-            let about = (message.request, message.media);
-            let head = self.first(terms, about, Some(body.len()));
-            self.put(head.as_bytes(), terms);
-            self.put(body.as_bytes(), terms);
+            let Some(body) = body else {
+                return Ok(self.give_up(message.request, terms));
+            };
+            self.text(message, &body, terms);
         }
         if message.pieces {
             let behind: &[u8] = if empty { b"" } else { b"\r\n" };
@@ -312,8 +338,43 @@ impl Outward {
         }
     }
 
-    /// There will be no (more of a) response: HTTP says so by the end of the connection.
+    /// A message in JSON, whole.
+    fn text(&mut self, message: Message, body: &str, terms: &mut Terms<'_>) {
+        let about = (message.request, message.media);
+        let head = self.first(terms, about, Some(body.len()));
+        self.put(head.as_bytes(), terms);
+        self.put(body.as_bytes(), terms);
+    }
+
+    /// There will be no (more of a) response. In JSON nothing of it was said yet, so that a ServiceFault says why.
     fn abort(&mut self, request: u32, terms: &mut Terms<'_>) -> bool {
+        let status = StatusCode::from(chunk::number(&std::mem::take(&mut self.head), 0));
+        let waiting = terms.waiting.iter().find(|it| it.request == request);
+        let media = waiting.map_or(Media::Binary, |it| it.media);
+        if self.role == Role::Client || !media.is_json() {
+            return self.give_up(request, terms);
+        }
+        let whole = std::mem::take(&mut self.whole);
+        let Some(body) = media::fault(&whole, terms.handle_of(request), status) else {
+            return self.give_up(request, terms);
+        };
+        let message = self.message.unwrap_or_else(|| Message {
+            place: self.place(request, terms).0,
+            request,
+            media,
+            pieces: false,
+        });
+        self.message = Some(message);
+        self.text(message, &body, terms);
+        self.message = None;
+        if message.place == Place::Out {
+            self.follow(terms);
+        }
+        false
+    }
+
+    /// HTTP says by the end of the connection that there is no (more of a) response.
+    fn give_up(&mut self, request: u32, terms: &mut Terms<'_>) -> bool {
         let begun = self.message.take();
         self.whole = Vec::new();
         let owed = terms.waiting.iter().any(|it| it.request == request);

@@ -437,15 +437,114 @@ fn a_client_asks_in_json_and_takes_its_answer() {
     assert!(matches!(error, HttpError::Json(_)), "{error}");
 }
 
+/// What a ServiceFault in JSON says, and to whom.
+fn fault(said: &str) -> (u64, u64) {
+    assert!(said.starts_with("HTTP/1.1 200 OK\r\n"), "{said}");
+    let (head, body) = said.split_once("\r\n\r\n").unwrap();
+    assert!(head.ends_with(&format!("Content-Length: {}", body.len())));
+    assert!(body.starts_with(r#"{"UaTypeId":"i=395","#), "{body}");
+    let number = |behind: &str| -> u64 {
+        let rest = body.split(behind).nth(1).unwrap();
+        let digits = rest.split(|it: char| !it.is_ascii_digit()).next();
+        digits.unwrap().parse().unwrap()
+    };
+    (number("\"RequestHandle\":"), number("\"Code\":"))
+}
+
+/// A ReadResponse whose one value has Variants in each other, so many.
+pub(crate) fn nested(depth: usize) -> Vec<u8> {
+    let mut message = vec![1, 0, 0x7a, 2];
+    message.extend_from_slice(&[0; 8]);
+    message.extend_from_slice(&9u32.to_le_bytes());
+    message.extend_from_slice(&[0; 4 + 1 + 4 + 3]);
+    message.extend_from_slice(&[1, 0, 0, 0, 1]);
+    for _ in 0..depth {
+        message.extend_from_slice(&[0x98, 1, 0, 0, 0]);
+    }
+    message.extend_from_slice(&[1, 1]);
+    message.extend_from_slice(&[0xff; 4]);
+    message
+}
+
+/// The client said how long an answer may be, and means the one that it gets.
 #[test]
-fn an_answer_that_cannot_be_json_is_said_to_be_none() {
+fn an_answer_that_cannot_be_json_is_a_fault_that_says_why() {
+    for (answer, most, status) in [
+        (b"\xff".to_vec(), 0, 0x8006_0000),
+        (read_message(), READ.len() - 1, 0x80B9_0000),
+        (nested(101), 0, 0x8008_0000),
+    ] {
+        let mut server = server();
+        server.limit_texts(most);
+        let two = post_json("application/json", READ).repeat(2);
+        server.take(two.as_bytes(), &mut Vec::new()).unwrap();
+        // One that waits for another one, and that one.
+        let (mut early, mut out) = (Vec::new(), Vec::new());
+        server.send(&message(2, &answer, 10), &mut early).unwrap();
+        assert!(early.is_empty());
+        server.send(&message(1, &answer, 10), &mut out).unwrap();
+        let said = text(&out);
+        let (first, second) = said.split_at(said.rfind("HTTP/1.1").unwrap());
+        assert_eq!((fault(first), fault(second)), ((9, status), (9, status)));
+        assert!(!server.is_over());
+        assert_eq!((server.waiting.len(), server.held()), (0, 0));
+    }
+    // Not longer, nor deeper, than it may be.
+    for (answer, most) in [(read_message(), READ.len()), (nested(98), 0)] {
+        let mut server = server();
+        server.limit_texts(most);
+        let asked = post_json("application/json", READ);
+        server.take(asked.as_bytes(), &mut Vec::new()).unwrap();
+        let mut out = Vec::new();
+        server.send(&message(1, &answer, 1000), &mut out).unwrap();
+        assert!(!text(&out).contains("i=395"), "{}", text(&out));
+    }
+}
+
+/// Part 6, 6.7.3: an abort chunk says why there is no more of it.
+#[test]
+fn an_answer_in_json_that_is_broken_off_is_a_fault_that_says_why() {
+    let mut abort = b"MSGA".to_vec();
+    for number in [32, CHANNEL_ID, TOKEN_ID, 3, 1, 0x8003_0000, u32::MAX] {
+        abort.extend_from_slice(&number.to_le_bytes());
+    }
+    for begun in [0, 1] {
+        let mut server = server();
+        let asked = post_json("application/json", READ).repeat(2);
+        server.take(asked.as_bytes(), &mut Vec::new()).unwrap();
+        let mut out = Vec::new();
+        let part = chunk::head(chunk::Kind::More, 1, 1, 10);
+        for _ in 0..begun {
+            server.send(&part, &mut out).unwrap();
+            server.send(&read_message()[..10], &mut out).unwrap();
+        }
+        for byte in &abort {
+            server.send(&[*byte], &mut out).unwrap();
+        }
+        assert_eq!(fault(&text(&out)), (9, 0x8003_0000));
+        // The next one is not any worse for it.
+        out.clear();
+        server
+            .send(&message(2, &read_message(), 10), &mut out)
+            .unwrap();
+        assert!(text(&out).ends_with(READ));
+        assert_eq!((server.waiting.len(), server.held()), (0, 0));
+    }
+}
+
+/// Reading takes a mark of eight bytes for each array and object, which are counted while the text comes.
+#[test]
+fn what_reading_a_text_takes_is_counted_before_it_is_read() {
     let mut server = server();
-    let asked = post_json("application/json", READ);
-    server.take(asked.as_bytes(), &mut Vec::new()).unwrap();
-    let mut out = Vec::new();
-    server.send(&message(1, b"\xff", 10), &mut out).unwrap();
-    assert!(text(&out).starts_with("HTTP/1.1 500 "), "{}", text(&out));
-    assert!(server.is_over());
+    let strings = r#"{"a":"[[[[{{{{\"[[","b":"\\"#;
+    let body = format!("{strings}\",\"c\":[{}", "[],".repeat(100));
+    let said = post_json("application/json", &format!("{body}]}}"));
+    let until = said.len() - 2;
+    for piece in said.as_bytes()[..until].chunks(7) {
+        server.take(piece, &mut Vec::new()).unwrap();
+    }
+    let waiting = size_of::<Waiting>();
+    assert_eq!(server.held(), body.len() + 102 * 8 + waiting);
 }
 
 /// Bodies in JSON between those in binary, whose answers come in another order.

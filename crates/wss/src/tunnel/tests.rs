@@ -3,6 +3,7 @@ use std::io::{Read, Write};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use proptest::prelude::*;
+use wire::template::walk::ResponseHead;
 
 use super::*;
 use crate::http::chunk;
@@ -498,8 +499,60 @@ fn messages_in_json_go_both_ways_whatever_the_pieces() {
         assert_eq!(chunk::number(&came, 20), 2);
         assert_eq!(
             (server.partial(), server.held()),
-            (None, server.pending().len())
+            // The second request waits for its answer.
+            (None, server.pending().len() + size_of::<(u32, u32)>())
         );
+    }
+}
+
+/// What there is no answer to is said so by a ServiceFault, and the WebSocket stays.
+#[test]
+fn answers_that_there_cannot_be_in_json_fail_their_request_alone() {
+    const ASKED: &str = r#"{"UaTypeId":"i=629","RequestHeader":{"RequestHandle":9}}"#;
+    const ANSWER: &str = r#"{"UaTypeId":"i=632","ResponseHeader":{"RequestHandle":9}}"#;
+    let message = |text: &str| wire::json::read(text.as_bytes(), 1000).unwrap();
+    let (tls_client, tls_server) = (client(true), server());
+    let mut client =
+        Tunnel::connect_texts(&tls_client, ("localhost", 4843), "/", 1000, mask).unwrap();
+    let mut server = Tunnel::accept(&tls_server, Some(1000)).unwrap();
+    open(&mut client, &mut server, 100_000);
+    let chunks = |kind: chunk::Kind, request: u32, body: &[u8]| {
+        let head = chunk::head(kind, request, 1, body.len());
+        [&head[..], body].concat()
+    };
+    let mut broken_off = chunks(chunk::Kind::More, 3, &message(ANSWER)[..6]);
+    let mut abort = chunks(
+        chunk::Kind::Final,
+        3,
+        &[0, 0, 3, 0x80, 0xff, 0xff, 0xff, 0xff],
+    );
+    abort[3] = b'A';
+    broken_off.extend_from_slice(&abort);
+    let whole = |request: u32, body: &[u8]| chunks(chunk::Kind::Final, request, body);
+    let answers = [
+        (
+            whole(1, &message(ANSWER)),
+            ANSWER.len() - 1,
+            0x80B9_0000_u32,
+        ),
+        (whole(2, &crate::http::tests::nested(101)), 0, 0x8008_0000),
+        (broken_off, 0, 0x8003_0000),
+        (whole(4, &message(ANSWER)), ANSWER.len(), 0),
+    ];
+    for (answer, most, status) in answers {
+        let request = whole(77, &message(ASKED));
+        client.send(&request).unwrap();
+        carry(&mut client, &mut server, 100_000).unwrap();
+        server.limit_texts(most);
+        server.send(&answer).unwrap();
+        let came = carry(&mut server, &mut client, 100_000).unwrap();
+        let head = ResponseHead::parse(&came[chunk::HEAD..]).unwrap();
+        assert_eq!(
+            (head.request_handle, head.service_result.bits()),
+            (9, status)
+        );
+        assert_eq!(chunk::number(&came, 20), 77);
+        assert_eq!((server.held(), server.is_closed()), (0, false));
     }
 }
 
