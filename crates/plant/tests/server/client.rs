@@ -87,6 +87,13 @@ fn posting(address: SocketAddr, media: Media) -> (TcpStream, Tunnel) {
     shake_hands(address, tunnel)
 }
 
+/// The same with messages in JSON.
+pub fn texting(address: SocketAddr) -> (TcpStream, Tunnel) {
+    let host = ("localhost", address.port());
+    let tunnel = Tunnel::connect_texts(&tls(), host, "/", 1 << 24, random).unwrap();
+    shake_hands(address, tunnel)
+}
+
 fn shake_hands(address: SocketAddr, mut tunnel: Tunnel) -> (TcpStream, Tunnel) {
     let mut socket = TcpStream::connect(address).unwrap();
     socket.set_nodelay(true).unwrap();
@@ -112,10 +119,7 @@ struct Socket {
 impl Socket {
     fn connect(url: &str) -> Option<Self> {
         if let Some(address) = url.strip_prefix("json+opc.wss://") {
-            let address: SocketAddr = address.parse().unwrap();
-            let host = ("localhost", address.port());
-            let tunnel = Tunnel::connect_texts(&tls(), host, "/", 1 << 24, random).unwrap();
-            let (tcp, tunnel) = shake_hands(address, tunnel);
+            let (tcp, tunnel) = texting(address.parse().unwrap());
             let tunnel = Some(tunnel);
             return Some(Self { tcp, tunnel });
         }
@@ -188,7 +192,7 @@ pub struct Client {
     /// How often the channel got a new token and new keys.
     pub renewals: usize,
     pub token: NodeId,
-    url: String,
+    pub url: String,
     own: Option<Identity>,
     server: Option<Certificate>,
 }
@@ -436,8 +440,14 @@ impl Client {
         let moment = Duration::from_millis(1);
         self.socket.set_read_timeout(Some(moment)).unwrap();
         let space = self.connection.space(65536);
-        if let Ok(n @ 1..) = self.socket.read(space) {
-            self.connection.filled(n);
+        match self.socket.read(space) {
+            Ok(n @ 1..) => self.connection.filled(n),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            // What came before the end is looked at first.
+            Ok(_) | Err(_) => {
+                self.look();
+                self.connection.lost("the socket ended");
+            }
         }
         self.look();
     }

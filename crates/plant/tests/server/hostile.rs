@@ -14,7 +14,7 @@ use wire::types::{
 use crate::client::{Client, PATIENCE, read_value};
 use crate::start;
 use crate::subscribing::{header, item, publish, subscribe_for, watch};
-use crate::{BENCH, bench, until};
+use crate::{BENCH, bench, everywhere, until};
 
 fn is_served(good: &mut Client) {
     let value = good.read(&[bench(1007)]).remove(0).value;
@@ -60,24 +60,31 @@ fn large() -> ReadRequest {
 
 #[test]
 fn who_asks_and_does_not_read_gets_no_more_and_slows_nobody() {
-    let server = start(Config::default());
-    let mut good = Client::plain(server.url());
-    let mut greedy = Client::plain(server.url());
-    // A hundred times as much as is kept for it.
-    for _ in 0..100 {
-        greedy.send(large());
+    let (server, urls) = everywhere(Config::default());
+    for url in urls {
+        let mut good = [server.url(), &url].map(Client::plain);
+        let mut greedy = Client::plain(&url);
+        let before = server.counted();
+        // A hundred times as much as is kept for it.
+        for _ in 0..100 {
+            greedy.send(large());
+        }
+        for _ in 0..10 {
+            good.iter_mut().for_each(is_served);
+        }
+        // What it asked for was not all answered: one answer waits, some more are in the socket.
+        let counted = server.counted();
+        let answered = counted.reads - before.reads;
+        assert!(answered < 40 * 20, "{url}: {answered}");
+        assert!(counted.requests >= before.requests + 20, "{url}");
+        drop(greedy);
+        until(&server, "gone", |server| server.counted().connections == 2);
+        good.iter_mut().for_each(is_served);
+        drop(good);
+        until(&server, "all gone", |server| {
+            server.counted().connections == 0
+        });
     }
-    let before = server.counted().requests;
-    for _ in 0..20 {
-        is_served(&mut good);
-    }
-    // What it asked for was not all answered: one answer waits, some more are in the socket.
-    let answered = server.counted().reads;
-    assert!(answered < 40 * 20, "{answered}");
-    assert!(server.counted().requests >= before + 20);
-    drop(greedy);
-    until(&server, "gone", |server| server.counted().connections == 1);
-    is_served(&mut good);
 }
 
 /// Bytes that the kernel has for somebody at this port of this machine.
@@ -233,9 +240,9 @@ fn subscriptions_of_clients_that_died_end_with_their_sessions() {
     let mut config = Config::default();
     let short = Duration::from_secs(3);
     config.limits.session_timeout = Duration::from_millis(10)..=short;
-    let server = start(config);
-    for _ in 0..5 {
-        let mut client = Client::plain(server.url());
+    let (server, urls) = everywhere(config);
+    for url in &urls {
+        let mut client = Client::plain(url);
         let id = subscribe_for(&mut client, 50.0, 60).subscription_id;
         let items = (0..100).map(|n| item(NodeId::new(BENCH, 1000 + n), n, 0.0));
         watch(&mut client, id, items.collect());

@@ -73,6 +73,21 @@ fn start_plant(text: &str, config: Config) -> Server {
     .unwrap()
 }
 
+/// A server that is there over every transport, and its URLs as clients of these tests type them.
+fn everywhere(config: Config) -> (Server, [String; 5]) {
+    let server = start(Config {
+        identity: Some(client::identity("urn:test:server")),
+        wss: Some(0),
+        https: Some(0),
+        ..config
+    });
+    let [wss, https] = [server.wss_url(), server.https_url()].map(|url| url.unwrap().to_owned());
+    let json = [&wss, &https].map(|url| format!("json+{url}"));
+    let [wss_json, https_json] = json;
+    let urls = [server.url().to_owned(), wss, https, wss_json, https_json];
+    (server, urls)
+}
+
 /// Waits for what is to become true.
 fn until(server: &Server, what: &str, mut done: impl FnMut(&Server) -> bool) {
     let end = Instant::now() + PATIENCE;

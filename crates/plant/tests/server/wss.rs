@@ -16,7 +16,7 @@ use wire::types::{
 use wire::url::Transport;
 use wss::Tunnel;
 
-use crate::client::{Client, PATIENCE, identity, opened, random, read_value};
+use crate::client::{Client, PATIENCE, identity, opened, random, read_value, texting};
 use crate::subscribing::header;
 use crate::{bench, is_served, start, until};
 
@@ -184,26 +184,53 @@ fn frames_in_parts_are_one_message() {
 
 #[test]
 fn what_must_not_be_ends_the_connection_and_no_other() {
-    let server = with_wss(Config::default());
+    // Messages in JSON are there, too.
+    let server = with_wss(Config {
+        protections: vec![Protection::NONE],
+        ..Config::default()
+    });
     let mut good = Client::plain(url(&server));
+    let both = |frames: &[u8]| (frames.to_vec(), true);
+    let binary = |frames: &[u8]| (frames.to_vec(), false);
     let ping = [0x89, 0x80, 0, 0, 0, 0];
-    for frames in [
+    // What a client of the other sub-protocol would send, and nothing but the beginnings of messages.
+    let text = [0x81, 0x81, 0, 0, 0, 0, b'a'];
+    let bytes = [0x82, 0x81, 0, 0, 0, 0, b'a'];
+    let empty = [
+        &[0x02, 0x80, 0, 0, 0, 0][..],
+        &[0, 0x80, 0, 0, 0, 0].repeat(1001),
+    ]
+    .concat();
+    let table = [
         // Without a mask, text, an opcode that there is not, a control frame that is too long.
-        vec![0x82, 1, 0],
-        vec![0x81, 0x81, 0, 0, 0, 0, b'a'],
-        vec![0x83, 0x80, 0, 0, 0, 0],
-        vec![0x89, 0xFE, 0, 126, 0, 0, 0, 0],
+        both(&[0x82, 1, 0]),
+        both(&text),
+        both(&[0x83, 0x80, 0, 0, 0, 0]),
+        both(&[0x89, 0xFE, 0, 126, 0, 0, 0, 0]),
         // A frame of an exabyte, whose beginning is no chunk.
-        [
-            &[0x82, 0xFF, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
-            b"NONSENSE",
-        ]
-        .concat(),
-        ping.repeat(1001),
+        binary(
+            &[
+                &[0x82, 0xFF, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..],
+                b"NONSENSE",
+            ]
+            .concat(),
+        ),
+        both(&ping.repeat(1001)),
+        binary(&empty),
         // A close frame, which is answered.
-        vec![0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8],
-    ] {
-        let (mut socket, mut tunnel) = opened(server.wss_address().unwrap());
+        both(&[0x88, 0x82, 0, 0, 0, 0, 0x03, 0xE8]),
+    ];
+    let mut of_text = empty.clone();
+    of_text[0] = 1;
+    let texts = table.iter().filter(|it| it.1).map(|it| it.0.clone());
+    let texts = texts.chain([bytes.to_vec(), of_text]);
+    let all = table.iter().map(|it| (false, it.0.clone()));
+    for (is_text, frames) in all.chain(texts.map(|frames| (true, frames))) {
+        let address = server.wss_address().unwrap();
+        let (mut socket, mut tunnel) = match is_text {
+            true => texting(address),
+            false => opened(address),
+        };
         tunnel.send_raw(&frames).unwrap();
         // It may be closed before all of it is written.
         let _ = tunnel.flush(&mut socket);
