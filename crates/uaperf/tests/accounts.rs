@@ -4,11 +4,12 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::io::BufRead;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use support::{Server, Telling, command, json, text};
+use support::{Server, Telling, command, json, ready, text};
 use tempfile::TempDir;
 
 mod support;
@@ -30,6 +31,8 @@ update = "20ms"
 struct Plant {
     server: Server,
     folder: TempDir,
+    /// Where subscribers go.
+    url: String,
 }
 
 impl Plant {
@@ -42,12 +45,27 @@ impl Plant {
         options.extend(["--threads", "1", "--grace", "0s"]);
         options.extend(["--ledger", ledger.to_str().unwrap()]);
         options.extend(faults.iter().flat_map(|fault| ["--fault", fault]));
+        options.extend(["--https", "0", "--trust"]);
         let server = Server::start(&folder.path().join("pki"), &options);
-        Self { server, folder }
+        let url = server.url.clone();
+        Self {
+            server,
+            folder,
+            url,
+        }
+    }
+
+    /// The same, and its subscribers come over HTTPS.
+    fn over_https(faults: &[&str]) -> Self {
+        let mut plant = Self::with(faults);
+        let mut line = String::new();
+        plant.server.out.read_line(&mut line).unwrap();
+        plant.url = ready(&line).to_owned();
+        plant
     }
 
     fn subscriber(&self, options: &[&str]) -> Command {
-        let words = ["subscribe", &self.server.url, "--out", "run.json"];
+        let words = ["subscribe", &self.url, "--out", "run.json", "--trust"];
         let mut command = command(self.folder.path(), &words);
         command
             .args(["-n", "nsu=urn:counters;i=1..200"])
@@ -235,9 +253,23 @@ fn slow_sampling_and_queues_of_one_are_no_losses() {
 
 #[test]
 fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing() {
-    let plant = Plant::with(&[]);
+    stops(&Plant::with(&[]), "binary");
+}
+
+#[test]
+fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing_over_https() {
+    stops(&Plant::over_https(&[]), "binary");
+}
+
+#[test]
+fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing_in_json() {
+    stops(&Plant::over_https(&[]), "json");
+}
+
+fn stops(plant: &Plant, encoding: &str) {
+    let bounds = ["--duration", "9s", "--queue", "1000", "--timeout", "60s"];
     let mut running = plant
-        .subscriber(&["--duration", "9s", "--queue", "1000", "--timeout", "60s"])
+        .subscriber(&[&bounds[..], &["--encoding", encoding]].concat())
         .spawn()
         .unwrap();
     let mut telling = Telling::of(&mut running);
@@ -250,8 +282,11 @@ fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing() {
     let told = plant.told(&said.join().unwrap());
     told.lossless();
     // Nearly 250 updates of each item came behind the stop at once.
-    assert!(told.cause("late") > 200 * 150, "{}", told.cause("late"));
-    told.nothing_but(&["late"]);
+    let behind = told.cause("late") + told.cause("out_of_order");
+    assert!(behind > 200 * 150, "{behind}");
+    // A long answer in JSON is written when it is whole: one behind it that is short passes it on another connection.
+    let passes = plant.url.starts_with("opc.https") && encoding == "json";
+    told.nothing_but(&["late", "out_of_order"][..if passes { 2 } else { 1 }]);
 }
 
 #[test]

@@ -70,10 +70,10 @@ fn what_https_has_not_is_said() {
         let more = ["--trust", "--timeout", "60s"];
         Said::by(&mut command(folder.path(), &[words, &more].concat()))
     };
-    // No channel of its own, and nothing that would wait behind a Publish request.
+    // No channel of its own, and so none to be renewed.
     let said = say(&["probe", &url, "--security", "Basic256Sha256:Sign"]);
     assert_eq!(said.code, 1, "{}", said.err);
-    let said = say(&["subscribe", &url, "-n", "ns=2;i=1000", "--duration", "1s"]);
+    let said = say(&["connect", &url, "--kind", "renewal"]);
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(said.err.contains("opc.https"), "{}", said.err);
     assert!(said.err.contains("opc.tcp"), "{}", said.err);

@@ -137,3 +137,49 @@ fn milo_1_answers_what_the_page_says() {
 fn milo_06_answers_what_the_page_says() {
     loaded("milo06");
 }
+
+/// The one stack from a registry that knows HTTPS works at several requests of a connection at once, so each Publish request has one of
+/// its own.
+#[test]
+fn milo06_publishes_over_https() {
+    let Some(stack) = require("milo06") else {
+        return;
+    };
+    let port = {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().port()
+    };
+    let options = StartOptions {
+        extra: vec!["--https".into(), port.to_string()],
+        update: Some(std::time::Duration::from_millis(100)),
+        ..StartOptions::default()
+    };
+    let _server = start(stack, &options);
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("opc.https://127.0.0.1:{port}/bench");
+    let words = ["subscribe", &url, "-n", "nsu=urn:bench;i=1000..1009"];
+    let more = ["--publishing", "100ms", "--duration", "3s", "--queue", "10"];
+    let output = uaperf(folder.path(), &[&words[..], &more].concat())
+        .args(["--sessions", "2", "--trust"])
+        .args(["--timeout", "60s", "--quiet", "--out", "run.json"])
+        .args(["--log", "warn"])
+        .output()
+        .unwrap();
+    let file = folder.path().join("run.json");
+    assert!(file.exists(), "{}", text(&output.stderr));
+    let told = support::json(&file)["phases"][0]["subscriptions"].clone();
+    let said = text(&output.stderr);
+    assert_eq!(told["items"], 20, "{said}");
+    let count = |of: &str, name: &str| told[of][name].as_u64().unwrap_or(0);
+    // Ten updates a second and item, of which a busy machine leaves some out.
+    assert!(
+        count("messages", "notifications") >= 2 * 10,
+        "{said}\n{told}"
+    );
+    assert!(
+        told["values"]["received"].as_u64() >= Some(20 * 10),
+        "{told}"
+    );
+    assert_eq!(count("messages", "missing_messages"), 0, "{told}");
+    assert_eq!(count("messages", "cut"), 0, "{said}\n{told}");
+}

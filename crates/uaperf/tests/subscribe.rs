@@ -3,8 +3,10 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::io::BufRead;
+
 use serde_json::Value;
-use support::{Server, command, json, program, text};
+use support::{Server, command, json, program, ready, text};
 use tempfile::TempDir;
 
 mod support;
@@ -37,6 +39,8 @@ access = "read-write"
 struct Bench {
     server: Server,
     folder: TempDir,
+    /// Where commands go.
+    url: String,
 }
 
 impl Bench {
@@ -45,6 +49,19 @@ impl Bench {
     }
 
     fn of(plant: &str) -> Self {
+        Self::with(plant, &[])
+    }
+
+    /// The same over HTTPS.
+    fn over_https(fault: &str) -> Self {
+        let mut bench = Self::with(&plant(fault), &["--https", "0", "--trust"]);
+        let mut line = String::new();
+        bench.server.out.read_line(&mut line).unwrap();
+        bench.url = ready(&line).to_owned();
+        bench
+    }
+
+    fn with(plant: &str, more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("plant.toml");
         std::fs::write(&file, plant).unwrap();
@@ -58,8 +75,14 @@ impl Bench {
             "--transfer",
             "anyone",
         ];
+        let options = [&options[..], more].concat();
         let server = Server::start(&folder.path().join("pki"), &options);
-        Self { server, folder }
+        let url = server.url.clone();
+        Self {
+            server,
+            folder,
+            url,
+        }
     }
 
     /// What subscriptions told, and the whole of the run.
@@ -68,13 +91,7 @@ impl Bench {
     }
 
     fn told_of(&self, options: &[&str]) -> (Value, Value) {
-        let words = [
-            "subscribe",
-            &self.server.url,
-            "--quiet",
-            "--out",
-            "run.json",
-        ];
+        let words = ["subscribe", &self.url, "--quiet", "--out", "run.json"];
         let output = command(self.folder.path(), &words)
             .args(options)
             .output()
@@ -167,6 +184,47 @@ fn a_connection_that_is_cut_is_taken_up_again_each_way() {
     );
     // What passed while there was no subscription is known, and nothing else is missing.
     assert_eq!(count(&told, "places", "missing"), 0, "{told}");
+}
+
+/// Publish requests wait on connections of their own, so that nothing else waits for what they wait for.
+#[test]
+fn https_loses_nothing_and_answers_others_while_publish_requests_wait() {
+    let bench = Bench::over_https("on = \"notification\"\ndrop_every = 9");
+    for encoding in ["binary", "json"] {
+        // Longer intervals than a Read may take.
+        let (told, run) = bench.told(&format!(
+            "-n ns=2;i=1..50 --sessions 2 --publishing 500ms --sampling 50ms --queue 30 --duration 6s --trust \
+             --with-read ns=2;i=1..10 --with-batch 10 --rate 50/s --encoding {encoding}",
+        ));
+        assert_eq!(told["outcome"], "lossless", "{encoding}: {told}");
+        let delivered = count(&told, "places", "delivered");
+        assert!(delivered >= 100 * 80, "{delivered}");
+        assert_eq!(delivered, count(&told, "places", "updates"));
+        let missing = count(&told, "messages", "missing_messages");
+        assert!(missing >= 1, "{told}");
+        assert_eq!(missing, count(&told, "messages", "republish_answered"));
+        let parts = run["phases"][0]["parts"].as_array().unwrap();
+        let read = parts.iter().find(|part| part["service"] == "read").unwrap();
+        assert_eq!(read["sum"]["completed"], 600);
+        assert_eq!(read["sum"]["errors"], 0);
+        // Behind a Publish request half of them would have waited 250 ms and longer.
+        let p50 = &read["sum"]["histograms"]["service"]["p50_ns"];
+        assert!(p50.as_f64().unwrap() < 100e6, "{p50}");
+    }
+}
+
+#[test]
+fn connections_of_https_that_are_cut_are_taken_up_again() {
+    let bench = Bench::over_https("on = \"notification\"\ndisconnect_every = 20\ntimes = 2");
+    let (told, _) = bench.told(
+        "-n ns=2;i=1..50 --publishing 50ms --sampling 50ms --queue 50 --duration 5s --trust --reconnect",
+    );
+    assert!(count(&told, "messages", "cut") >= 1, "{told}");
+    assert_eq!(
+        count(&told, "messages", "resumed"),
+        count(&told, "messages", "cut")
+    );
+    assert_eq!(told["outcome"], "lossless", "{told}");
 }
 
 #[test]

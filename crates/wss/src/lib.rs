@@ -9,6 +9,7 @@
 mod frame;
 mod http;
 mod mask;
+mod merge;
 mod texts;
 mod tls;
 mod tunnel;
@@ -16,6 +17,7 @@ mod upgrade;
 
 pub use frame::{Control, Deframer, Framer, Step, Violation};
 pub use http::{CHANNEL_ID, Exchange, Http, HttpError, Media, Sink, TOKEN_ID};
+pub use merge::Merge;
 pub use tls::{ClientCertificate, Judge, Rejected, Secured, TlsClient, TlsError, TlsServer};
 pub use tunnel::{Tunnel, TunnelError};
 pub use upgrade::{Refused, UpgradeError};

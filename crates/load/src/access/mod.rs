@@ -93,6 +93,8 @@ pub struct Access {
     pub tls: Tls,
     /// Whether messages are JSON: over HTTPS and WebSockets only.
     pub json: bool,
+    /// Connections of each session beside the first one, over which Publish requests go: over HTTPS only.
+    pub posts: u32,
     /// How long each step and call may take.
     pub timeout: Duration,
 }
@@ -261,6 +263,7 @@ impl Access {
             recorder: None,
             tls: Tls::default(),
             json: false,
+            posts: 0,
             timeout: Duration::from_secs(10),
         }
     }
@@ -468,6 +471,7 @@ impl Access {
             server: opening.endpoint().certificate(),
             check: opening.check.clone().filter(|_| opening.is_secured()),
             source: source(client, self.sources),
+            posts: self.posts,
             ..self.reaching()
         }
     }

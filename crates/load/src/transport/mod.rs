@@ -10,6 +10,7 @@ mod clock;
 mod dial;
 mod error;
 mod link;
+mod posts;
 mod socket;
 mod step;
 mod stream;

@@ -8,6 +8,7 @@ use mio::{Interest, Registry, Token};
 use wss::Tunnel;
 
 use super::Stream;
+use super::posts::Posts;
 
 /// What reading brought.
 #[derive(Debug)]
@@ -34,53 +35,66 @@ pub struct Socket {
     tap: Option<Box<Tap>>,
     /// What is around the chunks of UACP, where that is more than TCP.
     tunnel: Option<Box<Tunnel>>,
+    /// Other connections, over which Publish requests go.
+    posts: Option<Box<Posts<TcpStream>>>,
     /// The last read of what TLS protects may have left something behind.
     is_full: bool,
-    #[cfg(target_os = "linux")]
-    stamps: Option<Vec<u8>>,
+    stamps: Stamps,
 }
+
+/// Room for what the kernel says of bytes, if it was asked to.
+type Stamps = Option<Vec<u8>>;
+
+/// Bytes that were read, and when the kernel had the last of them.
+type Received = (usize, Option<u64>);
 
 impl Socket {
     /// Takes over a connected socket.
     pub fn new(mut stream: Stream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        let (stream, tap, tunnel) = stream.take_apart();
+        let (stream, tap, tunnel, posts) = stream.take_apart();
         Ok(Self {
             stream: TcpStream::from_std(stream),
             tap,
             tunnel,
+            posts: posts.map(|posts| Box::new(posts.over(TcpStream::from_std))),
             is_full: true,
-            #[cfg(target_os = "linux")]
             stamps: None,
         })
     }
 
     /// Has a poll tell of it under this token.
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        registry.register(
-            &mut self.stream,
-            token,
-            Interest::READABLE | Interest::WRITABLE,
-        )
+        let both = Interest::READABLE | Interest::WRITABLE;
+        let beside = self.posts.iter_mut().flat_map(|posts| &mut posts.beside);
+        for it in beside {
+            registry.register(&mut it.socket, token, both)?;
+        }
+        registry.register(&mut self.stream, token, both)
     }
 
     /// Has a poll forget it.
     pub fn deregister(&mut self, registry: &Registry) {
         // One that is not registered is none that rings.
         let _ = registry.deregister(&mut self.stream);
+        let beside = self.posts.iter_mut().flat_map(|posts| &mut posts.beside);
+        for it in beside {
+            let _ = registry.deregister(&mut it.socket);
+        }
     }
 
     /// Reads once.
     #[inline]
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<Got> {
         let room = into.len();
-        let (got, is_full) = match self.tunnel {
-            None => {
-                let got = self.receive(into);
+        let (got, is_full) = match (&self.tunnel, &self.posts) {
+            (None, _) => {
+                let got = receive(&mut self.stream, &mut self.stamps, into);
                 let is_full = got.as_ref().is_ok_and(|(n, _)| *n == room);
                 (got, is_full)
             }
-            Some(_) => self.receive_secured(into),
+            (Some(_), None) => self.receive_secured(into),
+            (Some(_), Some(_)) => self.receive_merged(into),
         };
         if let (Some(tap), Ok((n, _))) = (&mut self.tap, &got) {
             tap.received(into.get(..*n).unwrap_or_default());
@@ -111,9 +125,10 @@ impl Socket {
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
-            let written = match &mut self.tunnel {
-                None => self.stream.write(bytes),
-                Some(tunnel) => tunnel.write(&mut self.stream, bytes),
+            let written = match (&mut self.tunnel, &mut self.posts) {
+                (None, _) => self.stream.write(bytes),
+                (Some(tunnel), None) => tunnel.write(&mut self.stream, bytes),
+                (Some(tunnel), Some(posts)) => posts.write((&mut self.stream, tunnel), bytes),
             };
             match written {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -129,40 +144,107 @@ impl Socket {
 
     /// Gives the socket back, for blocking calls.
     pub fn into_inner(self) -> Stream {
-        Stream::put_together((self.stream.into(), self.tap, self.tunnel))
+        let posts = self.posts.map(|posts| Box::new(posts.over(Into::into)));
+        Stream::put_together((self.stream.into(), self.tap, self.tunnel, posts))
     }
 }
 
 impl Socket {
     /// Reads what TLS protects, and gives the chunks that come of it: with the moment at which the kernel had the last of
     /// those bytes, and whether there may be more.
-    fn receive_secured(&mut self, into: &mut [u8]) -> (io::Result<(usize, Option<u64>)>, bool) {
-        let Some(mut tunnel) = self.tunnel.take() else {
+    fn receive_secured(&mut self, into: &mut [u8]) -> (io::Result<Received>, bool) {
+        let Some(tunnel) = &mut self.tunnel else {
             return (Err(ErrorKind::NotConnected.into()), false);
         };
-        let (got, result) = tunnel.read_by(into, |space| {
-            let got = self.receive(space)?;
-            self.is_full = got.0 == space.len();
-            Ok(got)
-        });
-        let stamp = got.and_then(|(_, stamp)| stamp);
-        let result = (
-            result.map(|n| (n, stamp)),
-            self.is_full || tunnel.has_waiting(),
-        );
-        // An answer to a ping that does not go now goes with what is written next.
-        let _ = tunnel.flush(&mut self.stream);
-        self.tunnel = Some(tunnel);
-        result
+        let way = (&mut self.stream, &mut **tunnel);
+        secured(way, &mut self.stamps, &mut self.is_full, into)
+    }
+
+    /// The same of all connections. Once one of them has something all are read again: what was sent before that is here, too, and
+    /// goes first.
+    fn receive_merged(&mut self, into: &mut [u8]) -> (io::Result<Received>, bool) {
+        let (Some(tunnel), Some(posts)) = (&mut self.tunnel, &mut self.posts) else {
+            return (Err(ErrorKind::NotConnected.into()), false);
+        };
+        if posts.merge.has_waiting() {
+            return (Ok((posts.merge.take(into), None)), true);
+        }
+        let (mut stamp, mut any_full, mut end) = (None, false, None);
+        for _ in 0..2 {
+            for place in 0..=posts.beside.len() {
+                if posts.merge.is_gone(place) {
+                    continue;
+                }
+                let beside = place.checked_sub(1).and_then(|it| posts.beside.get_mut(it));
+                let way = match beside {
+                    None => (&mut self.stream, &mut **tunnel),
+                    Some(it) => (&mut it.socket, &mut *it.tunnel),
+                };
+                let mut is_full = false;
+                let (got, more) = secured(way, &mut self.stamps, &mut is_full, &mut posts.scratch);
+                any_full |= more;
+                let beside = place.checked_sub(1).and_then(|it| posts.beside.get(it));
+                let has_begun = beside.is_some_and(|it| it.tunnel.partial().is_some());
+                posts.merge.begun(place, has_begun);
+                match got {
+                    Ok((0, _)) if posts.merge.ends(place) => {}
+                    Ok((0, _)) => end = end.or(Some(Ok((0, None)))),
+                    Ok((n, at)) => {
+                        let came = posts.scratch.get(..n).unwrap_or_default();
+                        posts.merge.came(place, came);
+                        stamp = stamp.max(at);
+                    }
+                    Err(error) => match error.kind() {
+                        ErrorKind::WouldBlock | ErrorKind::Interrupted => {}
+                        _ if posts.merge.ends(place) => {}
+                        _ => end = end.or(Some(Err(error))),
+                    },
+                }
+            }
+            if !posts.merge.has_come() {
+                break;
+            }
+        }
+        posts.merge.give();
+        // An end is found once more when this was taken.
+        match (posts.merge.take(into), end) {
+            (0, Some(end)) => (end, false),
+            (0, None) if any_full => (Err(ErrorKind::Interrupted.into()), true),
+            (0, None) => (Err(ErrorKind::WouldBlock.into()), false),
+            (n, _) => (Ok((n, stamp)), true),
+        }
     }
 }
 
+/// Reads what TLS protects on one connection.
+fn secured(
+    (stream, tunnel): (&mut TcpStream, &mut Tunnel),
+    stamps: &mut Stamps,
+    is_full: &mut bool,
+    into: &mut [u8],
+) -> (io::Result<Received>, bool) {
+    let (got, result) = tunnel.read_by(into, |space| {
+        let got = receive(stream, stamps, space)?;
+        *is_full = got.0 == space.len();
+        Ok(got)
+    });
+    let stamp = got.and_then(|(_, stamp)| stamp);
+    let result = (result.map(|n| (n, stamp)), *is_full || tunnel.has_waiting());
+    // An answer to a ping that does not go now goes with what is written next.
+    let _ = tunnel.flush(stream);
+    result
+}
+
+#[cfg(not(target_os = "linux"))]
+fn receive(stream: &mut TcpStream, _: &mut Stamps, into: &mut [u8]) -> io::Result<Received> {
+    Ok((stream.read(into)?, None))
+}
+
+#[cfg(target_os = "linux")]
+use linux::receive;
+
 #[cfg(not(target_os = "linux"))]
 impl Socket {
-    fn receive(&mut self, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-        Ok((self.stream.read(into)?, None))
-    }
-
     /// Asks the kernel to say when bytes came in. Not available here.
     pub fn stamp(&mut self) -> bool {
         false
@@ -184,7 +266,7 @@ mod linux {
         ControlMessageOwned, MsgFlags, SetSockOpt, recvmsg, setsockopt, sockopt,
     };
 
-    use super::{Read, Socket, io};
+    use super::{Read, Received, Socket, Stamps, TcpStream, io};
 
     /// Bytes that have to be there before a socket is readable.
     #[derive(Clone, Copy)]
@@ -198,38 +280,46 @@ mod linux {
         sockopt::SetUsize
     );
 
-    impl Socket {
-        #[inline]
-        pub(super) fn receive(&mut self, into: &mut [u8]) -> io::Result<(usize, Option<u64>)> {
-            let Some(control) = &mut self.stamps else {
-                return Ok((self.stream.read(into)?, None));
-            };
-            let mut slices = [IoSliceMut::new(into)];
-            let fd = self.stream.as_raw_fd();
-            let flags = MsgFlags::empty();
-            let message = recvmsg::<()>(fd, &mut slices, Some(control), flags)?;
-            let stamp = message.cmsgs().ok().and_then(|mut all| {
-                all.find_map(|it| match it {
-                    ControlMessageOwned::ScmTimestampns(at) => {
-                        let seconds = u64::try_from(at.tv_sec()).ok()?;
-                        Some(seconds * 1_000_000_000 + u64::try_from(at.tv_nsec()).ok()?)
-                    }
-                    _ => None,
-                })
-            });
-            Ok((message.bytes, stamp))
-        }
+    #[inline]
+    pub(super) fn receive(
+        stream: &mut TcpStream,
+        stamps: &mut Stamps,
+        into: &mut [u8],
+    ) -> io::Result<Received> {
+        let Some(control) = stamps else {
+            return Ok((stream.read(into)?, None));
+        };
+        let mut slices = [IoSliceMut::new(into)];
+        let fd = stream.as_raw_fd();
+        let flags = MsgFlags::empty();
+        let message = recvmsg::<()>(fd, &mut slices, Some(control), flags)?;
+        let stamp = message.cmsgs().ok().and_then(|mut all| {
+            all.find_map(|it| match it {
+                ControlMessageOwned::ScmTimestampns(at) => {
+                    let seconds = u64::try_from(at.tv_sec()).ok()?;
+                    Some(seconds * 1_000_000_000 + u64::try_from(at.tv_nsec()).ok()?)
+                }
+                _ => None,
+            })
+        });
+        Ok((message.bytes, stamp))
+    }
 
+    impl Socket {
         /// Asks the kernel to say when bytes came in.
         pub fn stamp(&mut self) -> bool {
-            let on = setsockopt(&self.stream, sockopt::ReceiveTimestampns, &true).is_ok();
+            let beside = self.posts.iter().flat_map(|posts| &posts.beside);
+            let sockets = beside.map(|it| &it.socket).chain([&self.stream]);
+            let asked = sockets.map(|it| setsockopt(it, sockopt::ReceiveTimestampns, &true));
+            let on = asked.fold(true, |on, asked| on & asked.is_ok());
             self.stamps = on.then(|| nix::cmsg_space!(libc::timespec));
             on
         }
 
         /// Has the socket become readable only when there are so many bytes.
         pub fn low_water(&self, bytes: usize) -> bool {
-            LowWater.set(&self.stream, &bytes).is_ok()
+            // Of several connections each rings for itself.
+            self.posts.is_none() && LowWater.set(&self.stream, &bytes).is_ok()
         }
     }
 }

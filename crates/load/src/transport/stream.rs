@@ -10,6 +10,7 @@ use capture::{Recorder, Tap};
 use wss::Tunnel;
 
 use super::Clock;
+use super::posts::{Beside, Posts};
 use super::tasks::{Reactor, Watcher, reactor};
 
 /// A connected socket, until it is [taken apart](Self::take_apart). Whether it blocks depends on who waits for it: see
@@ -19,6 +20,8 @@ pub struct Stream {
     socket: TcpStream,
     tap: Option<Box<Tap>>,
     tunnel: Option<Box<Tunnel>>,
+    /// Other connections, over which Publish requests go.
+    posts: Option<Box<Posts<TcpStream>>>,
     /// This side has said that it ends: what comes then is of no interest.
     left: bool,
     /// Whether calls return at once, where that is known.
@@ -27,8 +30,13 @@ pub struct Stream {
     watcher: Option<Watcher>,
 }
 
-/// What a stream is made of: the socket, what records it, and what is around the chunks that go over it.
-pub type Parts = (TcpStream, Option<Box<Tap>>, Option<Box<Tunnel>>);
+/// What a stream is made of: the socket, what records it, what is around the chunks that go over it, and other connections.
+pub type Parts = (
+    TcpStream,
+    Option<Box<Tap>>,
+    Option<Box<Tunnel>>,
+    Option<Box<Posts<TcpStream>>>,
+);
 
 impl Stream {
     /// Recorded from now on, if there is a recorder.
@@ -38,7 +46,7 @@ impl Stream {
         recorder: Option<&Recorder>,
     ) -> io::Result<Self> {
         let tap = tap(&socket, recorder, Recorder::connected)?;
-        Ok(Self::put_together((socket, tap, tunnel)))
+        Ok(Self::put_together((socket, tap, tunnel, None)))
     }
 
     /// The same of a server that dialled, and has said this much.
@@ -47,20 +55,28 @@ impl Stream {
         if let Some(tap) = &mut tap {
             tap.received(said);
         }
-        Ok(Self::put_together((socket, tap, None)))
+        Ok(Self::put_together((socket, tap, None, None)))
+    }
+
+    /// Publish requests go over these other connections from now on, whose sockets do not block. Only who drives all of them without
+    /// blocking hears what comes there: see [`Socket`](super::Socket).
+    pub fn with_posts(mut self, beside: Vec<Beside<TcpStream>>) -> Self {
+        self.posts = (!beside.is_empty()).then(|| Box::new(Posts::new(beside)));
+        self
     }
 
     /// What it is made of.
     pub fn take_apart(self) -> Parts {
-        (self.socket, self.tap, self.tunnel)
+        (self.socket, self.tap, self.tunnel, self.posts)
     }
 
     /// The same together again.
-    pub fn put_together((socket, tap, tunnel): Parts) -> Self {
+    pub fn put_together((socket, tap, tunnel, posts): Parts) -> Self {
         Self {
             socket,
             tap,
             tunnel,
+            posts,
             left: false,
             returns: None,
             watcher: None,
@@ -154,6 +170,9 @@ impl Stream {
 
     /// Says that nothing more comes, or is wanted.
     pub fn shutdown(&mut self, how: Shutdown) -> io::Result<()> {
+        if let Some(posts) = &mut self.posts {
+            posts.close();
+        }
         if let Some(tunnel) = &mut self.tunnel {
             tunnel.close();
             tunnel.flush(&mut self.socket)?;
@@ -179,8 +198,23 @@ fn tap(
 impl Read for Stream {
     #[inline]
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = match &mut self.tunnel {
-            Some(tunnel) if !self.left => tunnel.read(&mut self.socket, into)?,
+        let n = match (&mut self.tunnel, &mut self.posts) {
+            (Some(tunnel), Some(posts)) if !self.left => {
+                if !posts.merge.has_waiting() {
+                    let n = tunnel.read(&mut self.socket, &mut posts.scratch)?;
+                    if n == 0 {
+                        return Ok(0);
+                    }
+                    let came = posts.scratch.get(..n).unwrap_or_default();
+                    posts.merge.came(0, came);
+                    posts.merge.give();
+                }
+                match posts.merge.take(into) {
+                    0 => return Err(ErrorKind::Interrupted.into()),
+                    n => n,
+                }
+            }
+            (Some(tunnel), None) if !self.left => tunnel.read(&mut self.socket, into)?,
             _ => self.socket.read(into)?,
         };
         if let Some(tap) = &mut self.tap {
@@ -193,9 +227,10 @@ impl Read for Stream {
 impl Write for Stream {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = match &mut self.tunnel {
-            Some(tunnel) => tunnel.write(&mut self.socket, bytes)?,
-            None => self.socket.write(bytes)?,
+        let n = match (&mut self.tunnel, &mut self.posts) {
+            (Some(tunnel), Some(posts)) => posts.write((&mut self.socket, tunnel), bytes)?,
+            (Some(tunnel), None) => tunnel.write(&mut self.socket, bytes)?,
+            (None, _) => self.socket.write(bytes)?,
         };
         if let Some(tap) = &mut self.tap {
             tap.sent(bytes.get(..n).unwrap_or_default());

@@ -14,6 +14,7 @@ use wss::{Media, TlsClient};
 use super::callers::Callers;
 use super::check::ServerCheck;
 use super::dial::{connect_in_turn, look_up_in_turn};
+use super::posts::Beside;
 use super::{LinkError, Step, Steps, Stream, tunnel};
 
 /// How a server is reached.
@@ -61,6 +62,7 @@ impl Way {
             0 => usize::MAX,
             bytes => bytes as usize,
         };
+        let mut beside = Vec::new();
         let tunnel = match (url.transport(), &options.tls) {
             (Transport::Tcp, _) if options.json => return Err(LinkError::NoJson),
             (Transport::Tcp, _) => None,
@@ -76,12 +78,23 @@ impl Way {
                 };
                 let timeout = options.timeout;
                 let media = (tls, longest, media);
-                Some(tunnel::post(&mut socket, url, media, timeout, steps).await?)
+                let tunnel = tunnel::post(&mut socket, url, media, timeout, steps).await?;
+                for _ in 0..options.posts {
+                    // As long as those of the first one, and at the same time as others of other sessions: no steps of their own.
+                    let (mut socket, _) =
+                        connect_in_turn(&[address], options.source, timeout).await?;
+                    let mut steps = Steps::new();
+                    let tunnel = tunnel::post(&mut socket, url, media, timeout, &mut steps).await?;
+                    socket.set_nonblocking(true)?;
+                    beside.push(Beside { socket, tunnel });
+                }
+                Some(tunnel)
             }
             // Nobody said whom to trust.
             (over, None) => return Err(LinkError::NoTls(over.scheme())),
         };
-        Ok((Stream::new(socket, tunnel, recorder)?, address, Vec::new()))
+        let stream = Stream::new(socket, tunnel, recorder)?.with_posts(beside);
+        Ok((stream, address, Vec::new()))
     }
 }
 
@@ -100,6 +113,8 @@ pub struct Options {
     pub tls: Option<TlsClient>,
     /// Whether messages are JSON, where the transport has that.
     pub json: bool,
+    /// Connections of HTTPS beside the first one, over which Publish requests go.
+    pub posts: u32,
     /// The EndpointUrl to say hello with, if it is not the one that is dialled.
     pub endpoint_url: Option<String>,
     /// What this side takes at most.
@@ -125,6 +140,7 @@ impl Default for Options {
             check: None,
             tls: None,
             json: false,
+            posts: 0,
             endpoint_url: None,
             limits: Limits::default(),
             timeout: Duration::from_secs(10),

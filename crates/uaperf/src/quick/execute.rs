@@ -57,7 +57,7 @@ pub fn measure(
     // A fleet's are those of its hosts.
     let own_limits = match &fleet {
         Some(_) => Vec::new(),
-        None => servers::own_limits(phase, looked.len()),
+        None => servers::own_limits(phase, &looked),
     };
     let limits = !common.load.ignores_limits();
     let writer =

@@ -256,18 +256,17 @@ services! {
     sequence Users
 }
 
-/// HTTP answers in the order of the requests: a Publish request would hold up all that is asked behind it. And there is
-/// no channel whose token could be renewed.
+/// There is no channel whose token could be renewed.
 fn over_https(work: &Work, url: &Url) -> Result<(), Failure> {
-    let what = match work {
-        Work::Subscribe(_) => "subscriptions need",
+    match work {
         Work::Connect(connect) if connect.kind == ConnectKind::Renewal => {
-            "renewing a secure channel needs"
+            let told = format!(
+                "renewing a secure channel needs another transport than opc.https, which {url} is"
+            );
+            Err(Failure::usage(told).hint("give the opc.tcp:// or opc.wss:// URL of the server"))
         }
-        _ => return Ok(()),
-    };
-    let told = format!("{what} another transport than opc.https, which {url} is");
-    Err(Failure::usage(told).hint("give the opc.tcp:// or opc.wss:// URL of the server"))
+        _ => Ok(()),
+    }
 }
 
 impl Asked {

@@ -7,6 +7,7 @@ use load::engine::{Control, RunError, SessionError, Target};
 use load::work::WorkError;
 use observe::Process;
 use plan::{Phase, Targets};
+use wire::url::{Transport, Url};
 
 use super::{Common, look};
 use crate::access;
@@ -44,6 +45,7 @@ pub fn look_at(
     let mut all = access.resolve_all(targets.urls(), each, global)?;
     for access in &mut all {
         access.sources = sources;
+        access.posts = posts(phase, &access.url);
     }
     for looked_at in look::each(all, control, Target::look)? {
         match looked_at {
@@ -65,11 +67,28 @@ pub fn look_at(
     }
 }
 
+/// More Publish requests of a session than these share connections.
+const MOST_POSTS: u32 = 64;
+/// Of Publish requests beside one for each subscription: some are on their way while others wait.
+const SPARE_POSTS: u32 = 2;
+
+/// Connections beside the first one that a session has there: HTTP/1.1 answers in the order of the requests, so each Publish request that
+/// waits has one of its own.
+fn posts(phase: &Phase, url: &Url) -> u32 {
+    match phase.subscribe() {
+        Some(plan) if url.transport() == Transport::Https => {
+            let as_many = plan.subscriptions.saturating_add(SPARE_POSTS);
+            plan.publish_requests.unwrap_or(as_many).min(MOST_POSTS)
+        }
+        _ => 0,
+    }
+}
+
 /// Descriptors beside those of sessions: files, polls, timers, pipes.
 const OTHERS: u64 = 64;
 
 /// What this machine does not allow of so many sessions with each of the targets.
-pub fn own_limits(phase: &Phase, targets: usize) -> Vec<OwnLimit> {
+pub fn own_limits(phase: &Phase, targets: &[Arc<Target>]) -> Vec<OwnLimit> {
     let sessions = phase.sessions;
     let mut limits = Vec::new();
     let mut note = |what: &str, wanted: u64, allowed: u64| {
@@ -81,7 +100,8 @@ pub fn own_limits(phase: &Phase, targets: usize) -> Vec<OwnLimit> {
             });
         }
     };
-    let wanted = u64::from(sessions) * targets as u64 + OTHERS;
+    let sockets = targets.iter().map(|it| 1 + u64::from(it.access.posts));
+    let wanted = u64::from(sessions) * sockets.sum::<u64>() + OTHERS;
     if let Ok(descriptors) = observe::limits::raise_descriptors(wanted) {
         note("file descriptors", wanted, descriptors.soft);
     }
