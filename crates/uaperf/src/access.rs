@@ -10,7 +10,7 @@ use anyhow::Context;
 use link::Spec;
 use load::access::{Access, ClientIdentities, Credentials, Security, TlsTrust, TrustRule};
 use load::relay::{Background, Settings};
-use load::transport::Callers;
+use load::transport::{Callers, Dscp};
 use pki::Store;
 use wire::url::Url;
 use zeroize::Zeroizing;
@@ -65,6 +65,9 @@ pub struct Args {
     /// Put a link between here and the server: a preset such as 4g or satellite, or 2Mbit/s,delay=20ms,loss=1%
     #[arg(long, value_name = "PRESET|SPEC")]
     link: Option<Spec>,
+    /// Mark packets to the server with this class of traffic (DSCP): 0 to 63, or ef, va, le, cs0 to cs7, af11 to af43
+    #[arg(long, value_name = "CLASS", conflicts_with = "link")]
+    dscp: Option<Dscp>,
     /// How long each step and each call may take
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     timeout: Duration,
@@ -234,6 +237,7 @@ impl Args {
             user,
             plain_password: self.plain_password,
             json: self.encoding == Encoding::Json,
+            dscp: self.dscp,
             link: self.link(&url)?,
             callers: self.callers()?,
             recorder: self.pcap.begin()?,

@@ -45,11 +45,14 @@ fn probe_and_load_go_over_https() {
         let read = ["read", url, "-n", "ns=2;i=1000..1009", "--sessions", "2"];
         let bounds = ["--requests", "400", "--out", "run.json", "--batch", "10"];
         let more = ["--in-flight", in_flight, "--trust", "--timeout", "60s"];
+        let more = [&more[..], &["--dscp", "af21"]].concat();
         let read = [&read[..], &bounds, &more].concat();
         let said = Said::by(&mut command(folder.path(), &read));
         // A busy machine may make a verdict of its own; every request is answered all the same.
         assert!([0, 4].contains(&said.code), "{}", said.err);
         let run = json(&folder.path().join("run.json"));
+        assert_eq!(run["targets"][0]["dscp"], "18");
+        assert!(said.out.contains("DSCP 18"), "{}", said.out);
         let total = &run["phases"][0]["total"];
         assert_eq!(total["completed"], 400, "{total}");
         assert_eq!(total["failed"].as_u64().unwrap_or(0), 0, "{total}");

@@ -42,7 +42,7 @@ use client_identities::Own;
 use crate::relay::Background;
 use crate::transport::tasks::blocking;
 use crate::transport::{
-    CallError, Callers, Link, LinkError, Options, ServerCheck, Step, Steps, Way,
+    CallError, Callers, Dscp, Link, LinkError, Options, ServerCheck, Step, Steps, Way,
 };
 
 /// Whether the server's certificate has to be a trusted one.
@@ -95,6 +95,8 @@ pub struct Access {
     pub json: bool,
     /// Connections of each session beside the first one, over which Publish requests go: over HTTPS only.
     pub posts: u32,
+    /// The class of traffic that packets to the server say they are of.
+    pub dscp: Option<Dscp>,
     /// How long each step and call may take.
     pub timeout: Duration,
 }
@@ -264,6 +266,7 @@ impl Access {
             tls: Tls::default(),
             json: false,
             posts: 0,
+            dscp: None,
             timeout: Duration::from_secs(10),
         }
     }
@@ -481,6 +484,7 @@ impl Access {
         Options {
             tls: self.tls(),
             json: self.json,
+            dscp: self.dscp,
             timeout: self.timeout,
             way: self.way(),
             recorder: self.recorder.clone(),

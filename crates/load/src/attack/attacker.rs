@@ -13,7 +13,7 @@ use wire::types::{GetEndpointsRequest, NodeId, StatusCode};
 use super::raw::{self, End, Said};
 use super::{legal, whose};
 use crate::access::{Access, AccessError, Opening, Session};
-use crate::transport::{CallError, Link, LinkError, Steps, Stream, connect};
+use crate::transport::{CallError, Link, LinkError, Own, Steps, Stream, connect};
 
 /// What became of an attack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,7 +196,7 @@ pub(super) struct Reach<'a> {
 impl Reach<'_> {
     /// A connection that has said nothing; a read waits so long.
     fn knock(&self, patience: Duration) -> Result<TcpStream, LinkError> {
-        let (socket, _) = connect(&[self.address], None, self.timeout)?;
+        let (socket, _) = connect(&[self.address], Own::default(), self.timeout)?;
         socket.set_read_timeout(Some(patience))?;
         socket.set_write_timeout(Some(self.timeout))?;
         Ok(socket)

@@ -8,8 +8,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Address;
 use super::arrivals::{Arrivals, Link};
-use super::dscp::Dscp;
 use super::interface::index;
+use crate::transport::Dscp;
 
 /// How long a receiver waits before it looks at the time again.
 pub const PATIENCE: Duration = Duration::from_millis(50);

@@ -12,10 +12,10 @@ use pubsub::view::Encoding;
 use record::Progress;
 
 use super::astray::Fates;
-use super::dscp::Dscp;
 use super::key_times::KeyTimes;
 use super::values::Values;
 use super::{Address, EthernetUrl, Interface, Mqtt};
+use crate::transport::Dscp;
 
 /// Where messages go.
 #[derive(Debug, Clone)]

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::arrivals::Arrivals;
 use super::datagram::{received, sender};
 use super::described::{Announcer, Described};
-use super::dscp::Dscp;
 use super::key_times::Cursor;
 use super::publication::Discovery;
+use crate::transport::Dscp;
 use crate::transport::random;
 
 /// The same is not told again sooner (7.2.4.6.12.2).

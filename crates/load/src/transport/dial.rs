@@ -10,6 +10,7 @@ use socket2::{Domain, Socket, Type};
 use tracing::debug;
 use wire::url::Url;
 
+use super::dscp::Dscp;
 use super::tasks::{Reactor, aside, blocking, reactor};
 use super::{Clock, LinkError};
 
@@ -43,28 +44,50 @@ pub async fn look_up_in_turn(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
 /// A second address is tried when the first one has not answered by then (RFC 8305, 5: Connection Attempt Delay).
 const HEAD_START: Duration = Duration::from_millis(250);
 
+/// What a socket has before it connects.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Own {
+    /// The own address; none: the system's choice.
+    pub source: Option<IpAddr>,
+    /// The class of traffic that its packets say they are of.
+    pub dscp: Option<Dscp>,
+}
+
+impl Own {
+    fn socket(self, to: SocketAddr) -> io::Result<Socket> {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+        if let Some(source) = self.source {
+            socket.bind(&SocketAddr::new(source, 0).into())?;
+        }
+        if let Some(dscp) = self.dscp {
+            dscp.mark(&socket, to)?;
+        }
+        Ok(socket)
+    }
+}
+
 /// Connects to the first of these addresses that answers. They are tried in turn, those of both families alternating: the
 /// next one when the one before has failed, or has not answered for a while. Each has the whole timeout.
 pub fn connect(
     addresses: &[SocketAddr],
-    source: Option<IpAddr>,
+    own: Own,
     timeout: Duration,
 ) -> Result<(TcpStream, SocketAddr), LinkError> {
-    blocking(connect_in_turn(addresses, source, timeout))
+    blocking(connect_in_turn(addresses, own, timeout))
 }
 
 /// The same, with turns for others while it waits.
 pub async fn connect_in_turn(
     addresses: &[SocketAddr],
-    source: Option<IpAddr>,
+    own: Own,
     timeout: Duration,
 ) -> Result<(TcpStream, SocketAddr), LinkError> {
     let reactor = reactor();
     if let ([address], None) = (addresses, &reactor) {
-        let tried = attempt(*address, source, timeout);
+        let tried = attempt(*address, own, timeout);
         return finish(*address, tried, timeout);
     }
-    let mut race = Race::begin(addresses, source, timeout, reactor)?;
+    let mut race = Race::begin(addresses, own, timeout, reactor)?;
     loop {
         if let Some((address, tried)) = race.turn().await? {
             return finish(address, tried, timeout);
@@ -75,7 +98,7 @@ pub async fn connect_in_turn(
 /// Several addresses that are tried beside each other, on one thread.
 struct Race {
     waits: Waits,
-    source: Option<IpAddr>,
+    own: Own,
     timeout: Duration,
     left: std::vec::IntoIter<SocketAddr>,
     /// When the next one has its turn.
@@ -102,7 +125,7 @@ struct Begun {
 impl Race {
     fn begin(
         addresses: &[SocketAddr],
-        source: Option<IpAddr>,
+        own: Own,
         timeout: Duration,
         reactor: Option<Rc<Reactor>>,
     ) -> io::Result<Self> {
@@ -111,7 +134,7 @@ impl Race {
                 None => Waits::Alone(Poll::new()?),
                 Some(reactor) => Waits::InTurn(reactor),
             },
-            source,
+            own,
             timeout,
             left: alternating(addresses).into_iter(),
             next_at: Instant::now(),
@@ -203,10 +226,7 @@ impl Race {
     }
 
     fn dial(&self, address: SocketAddr, now: Instant) -> io::Result<Begun> {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-        if let Some(source) = self.source {
-            socket.bind(&SocketAddr::new(source, 0).into())?;
-        }
+        let socket = self.own.socket(address)?;
         socket.set_nonblocking(true)?;
         let mut socket = match socket.connect(&address.into()) {
             Err(error) if !is_under_way(&error) => return Err(error),
@@ -263,16 +283,13 @@ fn alternating(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     ordered
 }
 
-fn attempt(
-    address: SocketAddr,
-    source: Option<IpAddr>,
-    timeout: Duration,
-) -> io::Result<TcpStream> {
-    let socket = match source {
-        None => TcpStream::connect_timeout(&address, timeout),
-        Some(source) => connect_from(source, address, timeout),
-    }
-    .inspect_err(|error| debug!(%address, %error, "not connected"))?;
+fn attempt(address: SocketAddr, own: Own, timeout: Duration) -> io::Result<TcpStream> {
+    let connected = || -> io::Result<TcpStream> {
+        let socket = own.socket(address)?;
+        socket.connect_timeout(&address.into(), timeout)?;
+        Ok(TcpStream::from(socket))
+    };
+    let socket = connected().inspect_err(|error| debug!(%address, %error, "not connected"))?;
     socket.set_nodelay(true)?;
     Ok(socket)
 }
@@ -298,13 +315,6 @@ fn finish(
         },
         _ => LinkError::Connect { address, error },
     })
-}
-
-fn connect_from(source: IpAddr, to: SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
-    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
-    socket.bind(&SocketAddr::new(source, 0).into())?;
-    socket.connect_timeout(&to.into(), timeout)?;
-    Ok(socket.into())
 }
 
 #[cfg(test)]
@@ -334,12 +344,12 @@ mod tests {
             vec![closed(), good],
             vec![closed(), closed(), good, closed()],
         ] {
-            let (_, address) = connect(&addresses, None, second).unwrap();
+            let (_, address) = connect(&addresses, Own::default(), second).unwrap();
             assert_eq!(address, good);
         }
-        let none = connect(&[closed(), closed()], None, second);
+        let none = connect(&[closed(), closed()], Own::default(), second);
         assert!(matches!(none, Err(LinkError::Refused(_))), "{none:?}");
-        assert!(connect(&[], None, second).is_err());
+        assert!(connect(&[], Own::default(), second).is_err());
     }
 
     #[test]
@@ -356,8 +366,35 @@ mod tests {
         }
         let (_listener, good) = listening();
         // Were it waited for, this would take an hour.
-        let (_, address) = connect(&[silent, good], None, Duration::from_secs(3600)).unwrap();
+        let (_, address) =
+            connect(&[silent, good], Own::default(), Duration::from_secs(3600)).unwrap();
         assert_eq!(address, good);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn packets_are_marked_in_either_version_of_ip() {
+        use socket2::SockRef;
+
+        let own = Own {
+            dscp: Some("ef".parse().unwrap()),
+            ..Own::default()
+        };
+        let second = Duration::from_secs(10);
+        let (_one, four) = listening();
+        // Several addresses are tried in another way than one.
+        for addresses in [vec![four], vec![closed(), four]] {
+            let (socket, _) = connect(&addresses, own, second).unwrap();
+            assert_eq!(SockRef::from(&socket).tos_v4().unwrap(), 46 << 2);
+        }
+        let (socket, _) = connect(&[four], Own::default(), second).unwrap();
+        assert_eq!(SockRef::from(&socket).tos_v4().unwrap(), 0);
+        // A machine may have no IPv6.
+        if let Ok(listener) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) {
+            let six = [listener.local_addr().unwrap()];
+            let (socket, _) = connect(&six, own, second).unwrap();
+            assert_eq!(SockRef::from(&socket).tclass_v6().unwrap(), 46 << 2);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capture::Recorder;
+use socket2::SockRef;
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Protection};
 use wire::frame::Limits;
@@ -13,7 +14,8 @@ use wss::{Media, TlsClient};
 
 use super::callers::Callers;
 use super::check::ServerCheck;
-use super::dial::{connect_in_turn, look_up_in_turn};
+use super::dial::{Own, connect_in_turn, look_up_in_turn};
+use super::dscp::Dscp;
 use super::posts::Beside;
 use super::{LinkError, Step, Steps, Stream, tunnel};
 
@@ -38,6 +40,10 @@ impl Way {
         steps: &mut Steps,
     ) -> Result<(Stream, SocketAddr, Vec<u8>), LinkError> {
         let recorder = options.recorder.as_ref();
+        let own = Own {
+            source: options.source,
+            dscp: options.dscp,
+        };
         let mut start = Instant::now();
         let addresses = match self {
             Self::Called(_) if url.transport() != Transport::Tcp => {
@@ -46,6 +52,9 @@ impl Way {
             Self::Called(callers) => {
                 let call = callers.next_in_turn(url, options.timeout).await?;
                 steps.push((Step::Connect, start.elapsed()));
+                if let Some(dscp) = options.dscp {
+                    dscp.mark(&SockRef::from(&call.socket), call.address)?;
+                }
                 let socket = Stream::called(call.socket, &call.hello, recorder)?;
                 return Ok((socket, call.address, call.hello));
             }
@@ -54,8 +63,7 @@ impl Way {
         };
         steps.push((Step::Lookup, start.elapsed()));
         start = Instant::now();
-        let (mut socket, address) =
-            connect_in_turn(&addresses, options.source, options.timeout).await?;
+        let (mut socket, address) = connect_in_turn(&addresses, own, options.timeout).await?;
         steps.push((Step::Connect, start.elapsed()));
         // What it answers is as long as over any other transport.
         let longest = match options.limits.receive_message {
@@ -81,8 +89,7 @@ impl Way {
                 let tunnel = tunnel::post(&mut socket, url, media, timeout, steps).await?;
                 for _ in 0..options.posts {
                     // As long as those of the first one, and at the same time as others of other sessions: no steps of their own.
-                    let (mut socket, _) =
-                        connect_in_turn(&[address], options.source, timeout).await?;
+                    let (mut socket, _) = connect_in_turn(&[address], own, timeout).await?;
                     let mut steps = Steps::new();
                     let tunnel = tunnel::post(&mut socket, url, media, timeout, &mut steps).await?;
                     socket.set_nonblocking(true)?;
@@ -125,6 +132,8 @@ pub struct Options {
     pub lifetime: Duration,
     /// The own address to connect from; none: the system's choice.
     pub source: Option<IpAddr>,
+    /// The class of traffic that packets to the server say they are of.
+    pub dscp: Option<Dscp>,
     /// How the server is reached.
     pub way: Way,
     /// Records what goes over the socket, and the keys of the channel.
@@ -146,6 +155,7 @@ impl Default for Options {
             timeout: Duration::from_secs(10),
             lifetime: Duration::from_secs(3600),
             source: None,
+            dscp: None,
             way: Way::Dial,
             recorder: None,
         }

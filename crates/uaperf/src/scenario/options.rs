@@ -74,6 +74,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("user_key", "'me.pem'", "user_cert = 'me.der'"),
     ("user_token", "'me.jwt'", ""),
     ("encoding", "'json'", ""),
+    ("dscp", "'ef'", ""),
     ("timeout", "'3s'", ""),
     ("link", "'4g'", ""),
     ("identity_each", "true", ""),

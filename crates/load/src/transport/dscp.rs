@@ -1,4 +1,4 @@
-//! The class of traffic that datagrams say they are of (RFC 2474): switches and routers may prefer one.
+//! The class of traffic that packets say they are of (RFC 2474): switches and routers may prefer one.
 
 use std::fmt;
 use std::io;
@@ -52,8 +52,8 @@ impl fmt::Display for Dscp {
 }
 
 impl Dscp {
-    /// Has a socket say so in each datagram to such an address.
-    pub(super) fn mark(self, socket: &Socket, to: SocketAddr) -> io::Result<()> {
+    /// Has a socket say so in each packet to such an address.
+    pub(crate) fn mark(self, socket: &Socket, to: SocketAddr) -> io::Result<()> {
         let field = u32::from(self.0) << 2;
         match to {
             SocketAddr::V4(_) => socket.set_tos_v4(field),
@@ -69,7 +69,7 @@ fn mark_v6(socket: &Socket, field: u32) -> io::Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 fn mark_v6(_: &Socket, _: u32) -> io::Result<()> {
-    let what = "the DSCP of datagrams over IPv6 is set on Linux only";
+    let what = "the DSCP of packets over IPv6 is set on Linux only";
     Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
@@ -101,22 +101,24 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_socket_is_marked_in_either_version_of_ip() {
-        use socket2::SockRef;
+        use socket2::{Domain, Type};
 
-        for to in ["opc.udp://127.0.0.1:9", "opc.udp://[::1]:9"] {
-            let to: super::super::Address = to.parse().unwrap();
-            let way = (1, Some("ef".parse().unwrap()));
-            let Ok(socket) = super::super::datagram::sender(to, None, way) else {
-                // A machine without IPv6.
-                assert!(to.0.is_ipv6());
-                continue;
-            };
-            let socket = SockRef::from(&socket);
-            let field = match to.0 {
-                SocketAddr::V4(_) => socket.tos_v4(),
-                SocketAddr::V6(_) => socket.tclass_v6(),
-            };
-            assert_eq!(field.unwrap(), 46 << 2);
+        for kind in [Type::DGRAM, Type::STREAM] {
+            for to in ["127.0.0.1:9", "[::1]:9"] {
+                let to: SocketAddr = to.parse().unwrap();
+                let Ok(socket) = Socket::new(Domain::for_address(to), kind, None) else {
+                    // A machine without IPv6.
+                    assert!(to.is_ipv6());
+                    continue;
+                };
+                let dscp: Dscp = "ef".parse().unwrap();
+                dscp.mark(&socket, to).unwrap();
+                let field = match to {
+                    SocketAddr::V4(_) => socket.tos_v4(),
+                    SocketAddr::V6(_) => socket.tclass_v6(),
+                };
+                assert_eq!(field.unwrap(), 46 << 2);
+            }
         }
     }
 }
