@@ -17,12 +17,27 @@ use crate::serving::{self, Folder, Serving};
 use crate::{advice, results, screen, settings};
 use plan::unit::duration::show;
 
+mod broker;
+mod pubsub;
+
 /// Show what uaperf does, on a server of its own on this machine
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Part {
+    #[command(name = "pubsub")]
+    PubSub(pubsub::Args),
+}
 
 /// Carries out `uaperf demo`.
-pub fn run(_: Args, _: &Global) -> anyhow::Result<ExitCode> {
+pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
+    if let Some(Part::PubSub(args)) = args.part {
+        return pubsub::run(args);
+    }
     serving::clear_on_interrupt()?;
     let folder = Folder::make("demo")?;
     // Asked for one by one, curves have certificates made for them.
@@ -53,12 +68,9 @@ const REPEAT: usize = 5;
 fn typed(out: &mut impl Write, told: &str, words: &[&str], pki: &Path) -> anyhow::Result<()> {
     writeln!(out, "\n$ uaperf {told}\n")?;
     out.flush()?;
-    let done = settings::this_program()?
-        .args(words)
-        .arg("--pki")
-        .arg(pki)
-        .output()
-        .context("cannot start a measurement")?;
+    let mut command = settings::this_program()?;
+    command.args(words).arg("--pki").arg(pki);
+    let done = serving::carried_out(command).context("cannot start a measurement")?;
     // Whatever the verdict: a busy machine is no reason for a demonstration to fail.
     if done.stdout.is_empty() {
         let reason = String::from_utf8_lossy(&done.stderr).trim().to_owned();

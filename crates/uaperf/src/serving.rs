@@ -1,8 +1,8 @@
 //! A plant in a process of its own, for commands that bring their own server.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -19,11 +19,14 @@ use crate::{place, settings};
 
 /// What is to be ended and removed should this process be interrupted.
 static LEFT: Mutex<Left> = Mutex::new(Left {
+    commands: Vec::new(),
     processes: Vec::new(),
     folders: Vec::new(),
 });
 
 struct Left {
+    /// Commands of this program, which end in good order when they are interrupted.
+    commands: Vec<Weak<Mutex<Child>>>,
     processes: Vec<Weak<Mutex<Child>>>,
     folders: Vec<PathBuf>,
 }
@@ -46,6 +49,9 @@ pub fn wait_if_clearing() {
 pub fn clear() {
     CLEARING.store(true, Ordering::SeqCst);
     let left = left();
+    for process in left.commands.iter().filter_map(Weak::upgrade) {
+        interrupt(&process);
+    }
     for process in left.processes.iter().filter_map(Weak::upgrade) {
         end(&process);
     }
@@ -62,6 +68,70 @@ pub fn clear_on_interrupt() -> anyhow::Result<()> {
         std::process::exit(Exit::Interrupted.code().into());
     })?;
     Ok(())
+}
+
+/// A program that runs until this is dropped, or until this process is interrupted.
+pub struct Beside(Arc<Mutex<Child>>);
+
+impl Beside {
+    /// Starts it. Ctrl-C is not for it, but for this process.
+    pub fn start(mut command: Command) -> io::Result<Self> {
+        let process = spawn(&mut command)?;
+        left().processes.push(Arc::downgrade(&process));
+        Ok(Self(process))
+    }
+
+    /// Whether it still runs.
+    pub fn is_running(&self) -> bool {
+        matches!(locked(&self.0).try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        end(&self.0);
+    }
+}
+
+/// Carries out a command of this program and gives what it printed. If this process is interrupted meanwhile the command is, too, so
+/// that it leaves nothing behind; then this does not come back.
+pub fn carried_out(mut command: Command) -> io::Result<Output> {
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let process = spawn(&mut command)?;
+    left().commands.push(Arc::downgrade(&process));
+    let (out, err) = {
+        let mut process = locked(&process);
+        (process.stdout.take(), process.stderr.take())
+    };
+    // Both at once: a pipe that nobody reads would stop it.
+    let err = std::thread::spawn(move || all_of(err));
+    let stdout = all_of(out);
+    let stderr = err.join().unwrap_or_default();
+    wait_if_clearing();
+    let status = locked(&process).wait()?;
+    Ok(Output {
+        status,
+        stdout,
+        stderr,
+    })
+}
+
+/// What a program writes until it ends.
+fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut all = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // What came before it failed is all there is.
+        let _ = pipe.read_to_end(&mut all);
+    }
+    all
+}
+
+/// A process that Ctrl-C is not for.
+fn spawn(command: &mut Command) -> io::Result<Arc<Mutex<Child>>> {
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    Ok(Arc::new(Mutex::new(command.spawn()?)))
 }
 
 /// A plant that serves until this is dropped, or until this process ends in whatever way.
@@ -100,12 +170,9 @@ impl Serving {
     pub fn of(mut command: Command, args: &[&str], servers: usize) -> anyhow::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // Ctrl-C is for us: the server goes on until what is being measured has ended in good order.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut process = command.spawn().context("cannot start a server")?;
+        let process = spawn(&mut command).context("cannot start a server")?;
         let mut lines = String::new();
-        let out = process.stdout.take();
-        let process = Arc::new(Mutex::new(process));
+        let out = locked(&process).stdout.take();
         left().processes.push(Arc::downgrade(&process));
         if let Some(out) = out {
             let mut out = BufReader::new(out);
@@ -161,6 +228,24 @@ impl Drop for Serving {
 
 fn locked(process: &Mutex<Child>) -> MutexGuard<'_, Child> {
     process.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has a command of this program end in good order, as far as it does so in time.
+fn interrupt(process: &Mutex<Child>) {
+    let mut process = locked(process);
+    #[cfg(target_os = "linux")]
+    if let (Ok(None), Ok(id)) = (process.try_wait(), process.id().try_into()) {
+        use nix::sys::signal::{Signal, kill};
+        let _ = kill(nix::unistd::Pid::from_raw(id), Signal::SIGINT);
+        for _ in 0..300 {
+            if !matches!(process.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    let _ = process.kill();
+    let _ = process.wait();
 }
 
 fn end(process: &Mutex<Child>) {

@@ -236,7 +236,7 @@ pub const ROWS: &[Row] = &[
 pub const WITHOUT: &[(&str, &str)] = &[
     (
         "demo",
-        "runs commands that have rows, against a server of its own",
+        "runs commands that have rows, against servers of its own; demo pubsub as well (tests/demo_pubsub.rs)",
     ),
     (
         "config",
