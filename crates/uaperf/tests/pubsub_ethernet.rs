@@ -8,6 +8,8 @@
     reason = "a test that cannot go on has failed"
 )]
 
+#[path = "support/network.rs"]
+mod network;
 mod support;
 
 use std::io::{BufRead, BufReader, Read};
@@ -17,7 +19,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use nix::sched::{CloneFlags, unshare};
 use pubsub::{Tolerance, View};
 use record::Run;
 use record::sweep::Sweep;
@@ -32,25 +33,13 @@ fn cable() -> bool {
         without::skipped("PubSub over Ethernet", reason, command);
         false
     };
-    if unshare(CloneFlags::CLONE_NEWNET).is_err() {
-        return skipped("no network namespace for this user", "run it as root");
-    }
-    let steps = [
-        "link add left type veth peer name right",
-        "link set lo up",
-        "link set left up",
-        "link set right up",
-    ];
-    for step in steps {
-        let ended = Command::new("ip").args(step.split(' ')).output();
-        match ended {
-            Err(_) => return skipped("ip is not installed", "apt-get install iproute2"),
-            Ok(it) if !it.status.success() => {
-                let why = String::from_utf8_lossy(&it.stderr).trim().to_owned();
-                return skipped(&format!("ip {step}: {why}"), "modprobe veth");
-            }
-            Ok(_) => {}
-        }
+    let laid = network::own().and_then(|()| {
+        network::ip("link add left type veth peer name right")?;
+        network::ip("link set left up")?;
+        network::ip("link set right up")
+    });
+    if let Err(it) = laid {
+        return skipped(&it.reason, it.command);
     }
     true
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "support/network.rs"]
+mod network;
 mod support;
 
 use std::net::UdpSocket;
@@ -118,31 +120,27 @@ fn every_value_that_is_published_is_heard_in_every_encoding_and_security() {
 #[test]
 fn several_listeners_of_a_group_hear_the_same_or_it_is_said_why_not() {
     let folder = tempfile::tempdir().unwrap();
-    let group = "to = 'opc.udp://239.255.7.1:0'\ninterface = '127.0.0.1'\n";
-    let probe = UdpSocket::bind("0.0.0.0:0").unwrap();
-    let joined = probe.join_multicast_v4(&[239, 255, 7, 1].into(), &[127, 0, 0, 1].into());
-    if joined.is_err() {
-        without::skipped(
-            "several_listeners_of_a_group_hear_the_same_or_it_is_said_why_not",
-            "this machine has no multicast on its loopback",
-            "ip link set lo multicast on",
-        );
-        return;
-    }
-    let scenario = format!(
-        "[[phase]]\nservice = 'publish'\n{group}listeners = 3\nsignals = 10\ninterval = '20ms'\nduration = '300ms'\n"
-    );
-    let (said, runs) = run(folder.path(), &scenario);
+    let name = "several_listeners_of_a_group_hear_the_same_or_it_is_said_why_not";
+    let reach = network::group(name, "239.255.7.1", 3);
+    let scenario = |to: &str, listeners: u32| {
+        format!(
+            "[[phase]]\nservice = 'publish'\n{to}listeners = {listeners}\nsignals = 10\ninterval = '20ms'\n\
+             duration = '300ms'\n"
+        )
+    };
+    let group = format!("to = '{}'\ninterface = '127.0.0.1'\n", reach.to);
+    let scenario_of_it = scenario(&group, reach.listeners);
+    let (said, runs) = run(folder.path(), &scenario_of_it);
     assert!([0, 4].contains(&said.code), "{}{}", said.out, said.err);
     let told = told(&runs[0]);
     let heard: Vec<u64> = told.listeners.iter().map(|it| it.values).collect();
-    assert_eq!((heard, told.lost()), (vec![150; 3], Some(0)));
+    let each = vec![150; reach.listeners as usize];
+    assert_eq!((heard, told.lost()), (each, Some(0)));
     // A second is one for each of them, however many listen.
     let each = runs[0].phases[0].values_per_s().unwrap();
     assert!((each - 500.0).abs() < 1.0, "{each}");
 
-    let one = scenario.replace(group, "");
-    std::fs::write(folder.path().join("y.toml"), one).unwrap();
+    std::fs::write(folder.path().join("y.toml"), scenario("", 3)).unwrap();
     let said = Said::by(&mut command(folder.path(), &["check", "y.toml"]));
     assert_eq!(said.code, 2, "{}", said.out);
     assert!(said.err.contains("want a group"), "{}", said.err);
