@@ -9,7 +9,7 @@ use record::run::Phase;
 use super::chart::{Chart, Drawn, Series};
 use super::latency::all;
 use super::measured::interval;
-use super::printed::cpu_over_signals;
+use super::printed::{Words, over_signals};
 use super::scale::{Scale, Spread};
 use super::sweep::spread;
 use super::table::{Cell, Table};
@@ -24,9 +24,6 @@ struct Model<'a> {
     /// By their load.
     points: Vec<(f64, Point<'a>)>,
 }
-
-/// What a study says of its CPU: its name, and points over values per second.
-type Study = (&'static str, Vec<(f64, f64)>);
 
 /// A figure of a phase.
 type Of = fn(&Phase) -> Option<f64>;
@@ -55,7 +52,7 @@ const FIGURES: [(&str, Of, Kind, Option<&str>); 10] = [
         "memory",
         |phase| figure(phase, Measure::Rss, Stat::Max),
         Kind::Bytes,
-        Some("Memory of server or publisher"),
+        Some(MEMORY),
     ),
     (
         "cycle",
@@ -64,7 +61,7 @@ const FIGURES: [(&str, Of, Kind, Option<&str>); 10] = [
             None => figure(phase, Measure::Cycle, Stat::Mean),
         },
         Kind::Nanos,
-        Some("Mean time between two updates"),
+        Some(CYCLE),
     ),
     (
         "bytes a value",
@@ -76,7 +73,7 @@ const FIGURES: [(&str, Of, Kind, Option<&str>); 10] = [
         "bytes a second",
         |phase| Some(phase.bytes_per_value()? * phase.values_per_s()?),
         Kind::Bytes,
-        Some("Bytes a second that server or publisher send"),
+        Some(SENT),
     ),
     (
         "p50 delay",
@@ -98,8 +95,37 @@ const FIGURES: [(&str, Of, Kind, Option<&str>); 10] = [
     ),
 ];
 
-/// The chart that studies have as well.
 const CPU: &str = "CPU of server or publisher";
+const MEMORY: &str = "Memory of server or publisher";
+const CYCLE: &str = "Mean time between two updates";
+const SENT: &str = "Bytes a second that server or publisher send";
+
+/// The charts that studies have as well, and what they call it.
+const STUDIED: [(&str, &[&str]); 4] = [
+    (CPU, &["server CPU"]),
+    (
+        CYCLE,
+        &[
+            "mean cycle time",
+            "target cycle time",
+            "largest mean cycle time",
+        ],
+    ),
+    (MEMORY, &["server memory"]),
+    (SENT, &["network load"]),
+];
+
+/// What studies say of a chart.
+fn studied(families: &[Family], title: &str) -> Vec<Words> {
+    let named = STUDIED.iter().find(|(chart, _)| *chart == title);
+    let Some((_, quantities)) = named else {
+        return Vec::new();
+    };
+    let firsts = families.iter().filter_map(|it| it.runs.first());
+    firsts
+        .filter_map(|it| over_signals(&it.run, quantities))
+        .collect()
+}
 
 fn figure(phase: &Phase, measure: Measure, stat: Stat) -> Option<f64> {
     Measured(phase).figure(measure, stat)
@@ -131,8 +157,7 @@ pub(super) fn beside(families: &[Family]) -> Option<Beside> {
     }
     let has_curves = models.iter().any(|it| it.points.len() > 1);
     models.sort_by_key(|it| it.pubsub);
-    let firsts = families.iter().filter_map(|it| it.runs.first());
-    let studies: Vec<Study> = firsts.filter_map(|it| cpu_over_signals(&it.run)).collect();
+    let studies = studied(families, CPU);
     let body = html! {
         section aria-label="Client/server beside PubSub" {
             h2 { "Client/server beside PubSub" }
@@ -142,11 +167,14 @@ pub(super) fn beside(families: &[Family]) -> Option<Beside> {
                 "waits for sampling and publishing. CPU of a receiver is that of the whole process of clients, and that of the listeners' "
                 "threads. Bytes are those of messages, without TCP, UDP and IP."
             }
-            @for (source, _) in &studies {
-                p.note { "Rings: what " (source) " says of its CPU in words, on another device; the tables below name each." }
+            @for it in &studies {
+                p.note {
+                    "Rings and thin lines: what " (it.study) " says in words of its CPU, cycle time, memory and network load, on another "
+                    "device; the tables below name each."
+                }
             }
             @for (n, (_, of, kind, title)) in FIGURES.iter().enumerate() {
-                @if let Some(title) = title.filter(|_| has_curves) { (chart(&models, n, title, *of, *kind, &studies)) }
+                @if let Some(title) = title.filter(|_| has_curves) { (chart(&models, n, title, *of, *kind, &studied(families, title))) }
             }
             (table(&models).markup())
         }
@@ -204,7 +232,7 @@ fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
     models
 }
 
-fn chart(models: &[Model], n: usize, title: &str, of: Of, kind: Kind, studies: &[Study]) -> Markup {
+fn chart(models: &[Model], n: usize, title: &str, of: Of, kind: Kind, studies: &[Words]) -> Markup {
     let curve = |(colour, model): (usize, &Model)| {
         let at = |(load, point): &(f64, Point)| (*load, mean(point, model.phase, of));
         let points: Vec<(f64, f64)> = model.points.iter().map(at).collect();
@@ -213,12 +241,21 @@ fn chart(models: &[Model], n: usize, title: &str, of: Of, kind: Kind, studies: &
     };
     let mut series: Vec<Series> = models.iter().enumerate().map(curve).collect();
     series.retain(|it| !it.points.is_empty());
-    for (source, points) in studies.iter().filter(|_| title == CPU) {
-        let rings = points.clone();
-        series.push(Series::new(source, source, 2, rings).drawn(Drawn::Rings));
-    }
     if series.is_empty() {
         return html! {};
+    }
+    let loads: Vec<f64> = all(&series).map(|it| it.0).collect();
+    let least = loads.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = loads.iter().copied().fold(0.0, f64::max);
+    for it in studies {
+        if !it.points.is_empty() {
+            series.push(Series::new(it.study, it.study, 2, it.points.clone()).drawn(Drawn::Rings));
+        }
+        for (what, value) in &it.levels {
+            let name = format!("{}, {what}", it.study);
+            let line = vec![(least, *value), (most, *value)];
+            series.push(Series::new(&name, it.study, 2, line).drawn(Drawn::Thin));
+        }
     }
     let along = spread(all(&series).map(|it| it.0), 10.0);
     let over = match kind {

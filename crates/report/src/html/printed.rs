@@ -140,21 +140,54 @@ fn printed(study: &str, place: &str, text: &str) -> Table {
     }
 }
 
-/// What the study says of its server's CPU at so many signals a second, if the run is one of its scenarios: what it
-/// was measured on, and points.
-pub(super) fn cpu_over_signals(run: &Run) -> Option<(&'static str, Vec<(f64, f64)>)> {
+/// What a study says in words of a figure over signals a second.
+#[derive(Debug, PartialEq)]
+pub(super) struct Words {
+    pub(super) study: &'static str,
+    /// Signals a second, and the figure there.
+    pub(super) points: Vec<(f64, f64)>,
+    /// What it says of all loads, or of none in particular: what that is, and the figure.
+    pub(super) levels: Vec<(String, f64)>,
+}
+
+/// What a study says of one of these quantities, if the run is one of its scenarios: shares, nanoseconds, bytes, bytes a second.
+pub(super) fn over_signals(run: &Run, quantities: &[&str]) -> Option<Words> {
     let ready = ready(run)?;
-    let point = |cells: Vec<String>| {
-        let [of, what, when, value, _, unit, _] = <[String; 7]>::try_from(cells).ok()?;
-        let signals = when.split(" signals/s").next()?.rsplit(' ').next()?;
-        let is_it = of == ready.experiment && what == "server CPU" && unit == "%";
-        let place = signals.parse().ok().filter(|_| is_it)?;
-        Some((place, value.parse::<f64>().ok()? / 100.0))
+    let mut words = Words {
+        study: ready.study,
+        points: Vec::new(),
+        levels: Vec::new(),
     };
-    let lines = SAID.iter().flat_map(|text| text.lines()).map(cells);
-    let mut points: Vec<(f64, f64)> = lines.filter_map(point).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    (!points.is_empty()).then_some((ready.study, points))
+    for cells in SAID.iter().flat_map(|text| text.lines()).map(cells) {
+        let Ok([of, what, when, least, most, unit, _]) = <[String; 7]>::try_from(cells) else {
+            continue;
+        };
+        let is_its = |(file, _): &(&str, &str)| of == format!("{}.{file}", ready.folder);
+        let (times, by) = match unit.as_str() {
+            "%" => (1.0, 100.0),
+            "ms" | "MB" => (1e6, 1.0),
+            "Mbit/s" => (1e6, 8.0),
+            _ => continue,
+        };
+        if !ready.experiments.iter().any(is_its) || !quantities.contains(&what.as_str()) {
+            continue;
+        }
+        let signals = when.split_once(" signals/s").and_then(|(before, _)| {
+            let number = before.rsplit(' ').next()?;
+            number.parse::<f64>().ok()
+        });
+        for value in [least, most].iter().filter_map(|it| it.parse::<f64>().ok()) {
+            match signals {
+                Some(signals) => words.points.push((signals, value * times / by)),
+                None => (words.levels).push((
+                    format!("{what}, {when}: {value} {unit}"),
+                    value * times / by,
+                )),
+            }
+        }
+    }
+    words.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (!words.points.is_empty() || !words.levels.is_empty()).then_some(words)
 }
 
 /// What the text of the study says of an experiment.
@@ -229,15 +262,34 @@ mod tests {
     }
 
     #[test]
-    fn a_study_s_words_about_its_cpu_are_points_over_signals() {
+    fn a_study_s_words_about_a_figure_are_points_over_signals_or_levels() {
         let started = "2026-03-01T09:30:00Z".parse().unwrap();
         let mut run = Run::new("run", started, Fingerprint::default());
-        assert_eq!(cpu_over_signals(&run), None);
+        assert_eq!(over_signals(&run, &["server CPU"]), None);
         run.request = json!({ "study": "burger2019.fig_06" });
-        let (study, points) = cpu_over_signals(&run).unwrap();
-        assert_eq!(study, "Burger et al. 2019");
+        let cpu = over_signals(&run, &["server CPU"]).unwrap();
+        assert_eq!(cpu.study, "Burger et al. 2019");
         let wanted = [(5e3, 0.2), (1e4, 0.8), (1e4, 0.35), (1e4, 0.5)];
-        assert_eq!(points, wanted);
+        assert_eq!((cpu.points.as_slice(), cpu.levels.len()), (&wanted[..], 0));
+        // Figures 7 to 9.
+        let cycle = over_signals(&run, &["mean cycle time", "target cycle time"]).unwrap();
+        assert_eq!(cycle.points, [(25e3, 160e6)]);
+        let level = ("target cycle time, all: 100 ms".to_owned(), 100e6);
+        assert_eq!(cycle.levels, [level]);
+        let values = |what| {
+            let levels = over_signals(&run, &[what]).unwrap().levels;
+            levels.into_iter().map(|it| it.1).collect::<Vec<f64>>()
+        };
+        assert_eq!(values("server memory"), [11e6, 15e6]);
+        assert_eq!(values("network load"), [750e3]);
+    }
+
+    #[test]
+    fn the_delivery_times_of_pubsub_stand_beside_ours() {
+        let text = of("morato2021.table_09");
+        for figure in ["384.77", "43.93", "376.28", "43.69"] {
+            assert!(text.contains(figure), "{figure}: {text}");
+        }
     }
 
     #[test]
