@@ -13,6 +13,7 @@ mod clock;
 mod controller;
 mod deal;
 pub mod frame;
+pub mod line;
 mod message;
 
 pub use agent::{Agent, Task};

@@ -14,7 +14,7 @@ use crate::stack::Stack;
 /// this name.
 #[allow(clippy::panic)]
 pub fn require(name: &str) -> Option<&'static Stack> {
-    let Some(stack) = Stack::named(name) else {
+    let Some(stack) = Stack::named(name).or_else(|| Stack::broker(name)) else {
         panic!("there is no stack named {name}");
     };
     let mut installing = false;

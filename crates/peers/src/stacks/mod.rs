@@ -10,6 +10,7 @@ mod gopcua;
 mod milo;
 mod milo06;
 mod milo1;
+mod nats_server;
 mod node_opcua;
 mod open62541;
 mod open62541_load;
@@ -31,6 +32,9 @@ pub(crate) const ALL: &[&Stack] = &[
 /// Clients that are a load, for benches.
 pub(crate) const LOADERS: &[&Stack] = &[&open62541_load::STACK, &bulk_load::STACK];
 
+/// Brokers between controllers and agents of a fleet: no stacks, but installed as they are.
+pub(crate) const BROKERS: &[&Stack] = &[&nats_server::STACK];
+
 /// Publishers and a subscriber that are a load, for benches.
 pub(crate) const PUBSUB_LOAD: &Stack = &open62541_pubsub_load::STACK;
 
@@ -38,6 +42,18 @@ impl Stack {
     /// All stacks, in the order in which they are listed.
     pub fn all() -> &'static [&'static Stack] {
         ALL
+    }
+
+    /// The broker with this name, which is no stack of OPC UA.
+    pub fn broker(name: &str) -> Option<&'static Stack> {
+        BROKERS.iter().copied().find(|it| it.name == name)
+    }
+
+    /// The program of a broker.
+    pub fn program(&self) -> std::path::PathBuf {
+        self.server
+            .first()
+            .map_or_else(|| self.dir(), |it| self.expand(it).into())
     }
 
     /// The stack with this name.

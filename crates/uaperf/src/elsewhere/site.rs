@@ -98,6 +98,7 @@ impl fmt::Display for Site {
             Self::Ssh { way, .. } => match way {
                 Way::Ssh { to, .. } => write!(f, "{SSH}{to}"),
                 Way::Local(_) => f.write_str("local"),
+                Way::Nats { tag, .. } => f.write_str(tag),
             },
         }
     }
@@ -111,6 +112,7 @@ impl Site {
             Self::Ssh { way, .. } => match way {
                 Way::Ssh { to, .. } => to,
                 Way::Local(_) => "local",
+                Way::Nats { tag, .. } => tag,
             },
         }
     }

@@ -18,6 +18,7 @@ use wire::time::Instant;
 
 use super::VERSION;
 use super::guard::{self, Guard};
+use super::nats;
 use super::pipe::{self, End, stamp};
 use super::shelf::Shelf;
 use super::task::{Books, Load, Part, Task, Word};
@@ -31,8 +32,10 @@ use crate::screen::{self, tell};
 #[command(after_help = NOTES)]
 pub struct Args {
     /// Hear from the controller on standard input, and answer on standard output
-    #[arg(long, required = true)]
+    #[arg(long, required_unless_present = "nats")]
     pipe: bool,
+    #[command(flatten)]
+    outpost: nats::Args,
     /// Stop when the controller says nothing for so long; it may ask for another time
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     orphan: Duration,
@@ -46,6 +49,9 @@ itself when its pipe ends or the controller is silent.
 
 On a host that others reach, let it take signed commands only, such as by a line of ssh's authorized_keys:
   command=\"uaperf agent --pipe --allow-from fleet.keys --targets 10.0.0.*:4840\" ssh-ed25519 AAAA…
+
+Where a host only dials out, an agent waits at a broker until it is ended; for each load it starts a process of its own:
+  uaperf agent --nats tls://broker:4222 --tag lab --allow-from fleet.keys --targets '10.0.0.*:4840'
 
 Certificates and trust lists are those of the agent's own user.";
 
@@ -132,6 +138,14 @@ impl std::fmt::Debug for Waiting {
 
 /// Carries out `uaperf agent`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
+    if args.outpost.nats.is_some() {
+        // What is wrong with it is said now, and not at the first load.
+        Guard::new(&args.guard)?;
+        let mut words = args.guard.words();
+        words.push(format!("--orphan={}ns", nanos(args.orphan)).into());
+        words.extend(["--pki".into(), global.pki()?.into()]);
+        return nats::run(&args.outpost, &words);
+    }
     let guard = Guard::new(&args.guard)?;
     let (post, letters) = channel();
     let (give, tasks) = channel();
@@ -400,12 +414,13 @@ fn carry_out(
         Some(Figure::Missing { .. }) => None,
         None => Some(0),
     };
-    Ok(pack(&Books {
+    let books = Books {
         part,
         run: serde_json::to_string(&run)?,
         clock_error_ns,
         late_ns: late.load(Ordering::Relaxed),
-    })?)
+    };
+    Ok(books.to_bytes()?)
 }
 
 /// Passes on what goes on, several at a time; gives the figures when all is over.

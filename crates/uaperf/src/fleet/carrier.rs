@@ -158,24 +158,26 @@ pub fn program(way: &Way, words: &[&str]) -> std::io::Result<Command> {
             command.args(words);
             Ok(command)
         }
+        // It is started there before anybody asks for it.
+        Way::Nats { .. } => Err(std::io::ErrorKind::Unsupported.into()),
     }
 }
 
 /// Ctrl-C on the terminal is for this process, which tells the agents.
 #[cfg(unix)]
-fn alone(command: &mut Command) {
+pub fn alone(command: &mut Command) {
     std::os::unix::process::CommandExt::process_group(command, 0);
 }
 
 /// Ctrl-C on the terminal is for this process, which tells the agents.
 #[cfg(windows)]
-fn alone(command: &mut Command) {
+pub fn alone(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
     std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
 }
 
 #[cfg(not(any(unix, windows)))]
-fn alone(_: &mut Command) {}
+pub fn alone(_: &mut Command) {}
 
 fn listen(error: ChildStderr, said: &Mutex<VecDeque<String>>) {
     // Whatever it writes is taken, so that it does not wait for us; lines without end are cut.

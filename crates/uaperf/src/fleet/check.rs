@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::VERSION;
 use super::crew::{Crew, Standing as Known};
+use super::nats;
 use super::spec::{Place, Spec, places};
 use crate::failure::FAILED;
 use crate::global::Global;
@@ -20,8 +21,8 @@ use crate::screen;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf, with *N or *cores for
-    /// their weight
+    /// Agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf, nats:TAG,
+    /// nats:TAG/NAME, with *N or *cores for their weight
     #[arg(value_name = "SPEC", required = true, value_delimiter = ',')]
     specs: Vec<Spec>,
     /// Read the clocks for so long: the longer, the better the drift is known
@@ -78,7 +79,7 @@ struct Clock {
 
 /// Carries out `uaperf fleet check`.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
-    let places = places(&args.specs);
+    let places = places(&nats::resolved(&args.specs)?);
     let settings = Settings {
         every: Duration::from_millis(100),
         ..Settings::default()

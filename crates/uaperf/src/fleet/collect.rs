@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
+use anyhow::Context;
 use judge::Exit;
 use load::engine::Control;
 use plan::{Plan, TargetSpec, Targets};
@@ -17,6 +18,7 @@ use super::ledger::Ledger;
 use super::shared::Fleet;
 use super::shelf::{self, Shelf};
 use super::sum::{Shared, Told, add_up};
+use super::task::Books;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen::{self, tell};
@@ -133,8 +135,12 @@ impl Late {
         let wanted = agents.filter(|(n, agent)| agent.host.sessions > 0 && is_wanted(*n));
         let wanted: Vec<usize> = wanted.map(|(n, _)| n).collect();
         if !wanted.is_empty() {
-            let keep =
-                |agent: usize, bytes: &[u8]| Ok(shelf.put(&ledger.own(agent).taken(), bytes)?);
+            let keep = |agent: usize, bytes: &[u8]| {
+                // What cannot be read is not taken: its agent keeps it.
+                let name = ledger.agents.get(agent).map_or("", |it| &it.host.name);
+                Books::of_bytes(bytes).with_context(|| format!("agent {name}"))?;
+                Ok(shelf.put(&ledger.own(agent).taken(), bytes)?)
+            };
             for (agent, why) in Fleet::late(&ledger, &wanted, (control, global), keep)? {
                 let name = ledger.agents.get(agent).map_or("", |it| &it.host.name);
                 tell!("warning: agent {name}: {why}");

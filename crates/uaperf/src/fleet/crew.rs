@@ -11,8 +11,9 @@ use load::transport::Clock;
 
 use super::VERSION;
 use super::carrier::{self, Came, Carrier};
+use super::nats::{self, Station};
 use super::pipe::stamp;
-use super::spec::Place;
+use super::spec::{Place, Way};
 
 /// What the thread is told.
 enum Inbox {
@@ -54,6 +55,7 @@ impl Crew {
             let controller = Controller::new(VERSION, places.len(), settings, stamp());
             let mut desk = Desk {
                 carriers: Vec::new(),
+                station: Station::default(),
                 controller,
                 tell,
             };
@@ -121,9 +123,34 @@ impl Drop for Crew {
     }
 }
 
+/// What frames for an agent go by.
+#[derive(Debug)]
+enum Carried {
+    Process(Carrier),
+    Broker(nats::Sender),
+}
+
+impl Carried {
+    fn send(&self, frame: Vec<u8>) {
+        match self {
+            Self::Process(it) => it.send(frame),
+            Self::Broker(it) => it.send(frame),
+        }
+    }
+
+    fn close(&mut self) {
+        match self {
+            Self::Process(it) => it.close(),
+            Self::Broker(it) => it.close(),
+        }
+    }
+}
+
 /// What the thread has before it.
 struct Desk {
-    carriers: Vec<Option<Carrier>>,
+    carriers: Vec<Option<Carried>>,
+    /// Those that a broker carries.
+    station: Station,
     controller: Controller,
     tell: Sender<Event>,
 }
@@ -140,13 +167,29 @@ impl Desk {
                 // Nobody reads it when all is over.
                 let _ = post.send(letter);
             };
+            if let Way::Nats {
+                tag,
+                name: Some(name),
+            } = &place.way
+            {
+                let sender = self.station.want(tag, name, came);
+                self.carriers.push(Some(Carried::Broker(sender)));
+                continue;
+            }
             let started = carrier::agent(&place.way, pki)
                 .and_then(|command| Carrier::start(&place.name, command, came));
             if let Err(error) = &started {
                 let why = format!("it could not be started: {error}");
                 self.controller.closed(n, why, stamp());
             }
-            self.carriers.push(started.ok());
+            self.carriers.push(started.ok().map(Carried::Process));
+        }
+        if let Err(error) = self.station.open() {
+            let brokered = places.iter().enumerate();
+            for (n, _) in brokered.filter(|(_, it)| matches!(it.way, Way::Nats { .. })) {
+                self.controller
+                    .closed(n, format!("no thread: {error}"), stamp());
+            }
         }
     }
 
@@ -216,10 +259,15 @@ impl Desk {
             self.controller.dismiss(agent);
         }
         self.turn();
-        let mut carriers: Vec<Carrier> = self.carriers.drain(..).flatten().collect();
-        carriers.iter_mut().for_each(Carrier::close);
+        let mut carriers: Vec<Carried> = self.carriers.drain(..).flatten().collect();
+        carriers.iter_mut().for_each(Carried::close);
         let until = Carrier::leave_until();
-        carriers.into_iter().for_each(|it| it.end_by(until));
+        for it in carriers {
+            if let Carried::Process(it) = it {
+                it.end_by(until);
+            }
+        }
+        self.station.close();
     }
 }
 

@@ -1,5 +1,6 @@
 //! Whose commands an agent takes, which servers it loads for them, and with what; what it did is written down.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -48,6 +49,23 @@ pub struct Args {
     journal: Option<PathBuf>,
 }
 
+impl Args {
+    /// The same for another process of this program.
+    pub fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(file) = &self.allow_from {
+            words.extend(["--allow-from".into(), file.into()]);
+            let shown: Vec<String> = self.targets.iter().map(Pattern::to_string).collect();
+            words.push(format!("--targets={}", shown.join(",")).into());
+            words.push(format!("--loads={}", self.loads.join(",")).into());
+        }
+        if let Some(file) = &self.journal {
+            words.extend(["--journal".into(), file.into()]);
+        }
+        words
+    }
+}
+
 /// Sends more than a server says that it takes.
 const OVERLOAD: &str = "overload";
 
@@ -94,6 +112,16 @@ impl std::str::FromStr for Pattern {
             host: host.trim_matches(['[', ']']).to_ascii_lowercase(),
             port: port.map(str::to_owned),
         })
+    }
+}
+
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.host.contains(':'), &self.port) {
+            (true, Some(port)) => write!(f, "[{}]:{port}", self.host),
+            (false, Some(port)) => write!(f, "{}:{port}", self.host),
+            (_, None) => f.write_str(&self.host),
+        }
     }
 }
 
@@ -285,6 +313,14 @@ mod tests {
         // Nor is it good for another task.
         share.task = vec![1];
         assert!(guard(1).signer(&share).is_err());
+    }
+
+    #[test]
+    fn what_is_allowed_is_the_same_for_a_process_that_is_started() {
+        for text in ["plc1", "10.0.0.*:4840", "[::1]:4840", "::1"] {
+            let pattern: Pattern = text.parse().unwrap();
+            assert_eq!(pattern.to_string().parse(), Ok(pattern));
+        }
     }
 
     #[test]

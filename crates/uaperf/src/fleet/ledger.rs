@@ -3,7 +3,6 @@
 use std::io;
 
 use anyhow::Context;
-use fleet::frame::unpack;
 use plan::Phase;
 use record::Timestamp;
 use record::run::{Host, Target};
@@ -92,6 +91,6 @@ impl Ledger {
     /// The books of an agent, if they came.
     pub fn taken(&self, shelf: &Shelf, agent: usize) -> Option<Books> {
         let bytes = shelf.get(&self.own(agent).taken()).ok()?;
-        unpack(&bytes).ok()
+        Books::of_bytes(&bytes).ok()
     }
 }

@@ -1,6 +1,7 @@
 //! Load from several hosts: `--fleet` of the commands that load, `uaperf agent` and `uaperf fleet`.
 //!
-//! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]), the
+//! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]) and a
+//! broker that does ([`nats`]), the
 //! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), how a phase becomes shares ([`shared`]), and
 //! the books of all agents one outcome again ([`sum`]). Books lie on disk until they are taken ([`shelf`], [`ledger`]); those
 //! that came late are brought by [`collect`]. Commands are signed ([`key`]) where an agent asks for it ([`guard`]). What is
@@ -15,6 +16,7 @@ mod guard;
 mod key;
 mod landscape;
 mod ledger;
+mod nats;
 mod pattern;
 pub mod pipe;
 mod shared;
@@ -44,8 +46,8 @@ use crate::global::Global;
 #[group(id = "hosts")]
 #[command(next_help_heading = "Load")]
 pub struct Args {
-    /// Share the sessions out to agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf;
-    /// with *N behind it so many times the sessions of others, with *cores by its processors
+    /// Share the sessions out to agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf,
+    /// nats:TAG or nats:TAG/NAME (agents that wait at the broker of UAPERF_NATS_URL); with *N behind it so many times the sessions of others, with *cores by its processors
     #[arg(long, value_name = "SPEC", value_delimiter = ',')]
     fleet: Vec<Spec>,
     /// Agents stop their load by themselves when they hear nothing for so long

@@ -13,8 +13,9 @@ use record::run::{Figure, Host, HostClock};
 use super::crew::{Crew, Standing, instant};
 use super::key::Own;
 use super::ledger::{self, Ledger};
+use super::nats;
 use super::shelf::{self, Shelf};
-use super::spec::{Place, Spec, places};
+use super::spec::{Place, Spec, Way, places};
 use super::sum::{Shared, Told, add_up};
 use super::task::{Books, Load, Task};
 use super::{Args, VERSION};
@@ -71,7 +72,12 @@ impl Fleet {
             silence: args.orphan,
             ..Settings::default()
         };
-        Self::at(places(args.specs()), settings, control, global)
+        Self::at(
+            places(&nats::resolved(args.specs())?),
+            settings,
+            control,
+            global,
+        )
     }
 
     /// The same at places that are known.
@@ -179,6 +185,13 @@ impl Fleet {
         let mut words = common.reached_by();
         words.extend(common.load.words());
         let password = common.access.secret()?.map(|it| it.to_string());
+        let is_broker = |it: &Place| matches!(it.way, Way::Nats { .. });
+        if password.is_some() && self.places.iter().any(is_broker) && !nats::is_private() {
+            let what = "--user: its password would pass a broker without TLS";
+            return Err(Failure::usage(what)
+                .hint("UAPERF_NATS_URL=tls://HOST:PORT")
+                .into());
+        }
         let weights = self.weights();
         let hands = deal(looked.len() as u32, phase.sessions, &weights);
         let ledger = Ledger {
@@ -229,6 +242,15 @@ impl Fleet {
                     }
                 }
                 Some(Some(Event::Books { agent, bytes })) => {
+                    // Books that cannot be read are not taken: the agent keeps them.
+                    let told = match Books::of_bytes(&bytes) {
+                        Ok(told) => told,
+                        Err(error) => {
+                            self.crew.leave(agent);
+                            self.lose(agent, Stage::Booking, &format!("{error:#}"));
+                            continue;
+                        }
+                    };
                     let put = kept.as_ref().map_or(Ok(()), |(ledger, shelf)| {
                         shelf.put(&ledger.own(agent).taken(), &bytes)
                     });
@@ -239,13 +261,8 @@ impl Fleet {
                             self.crew.leave(agent);
                         }
                     }
-                    match unpack(&bytes) {
-                        Ok(told) => {
-                            if let Some(place) = books.get_mut(agent) {
-                                *place = Some(told);
-                            }
-                        }
-                        Err(error) => self.lose(agent, Stage::Booking, &error.to_string()),
+                    if let Some(place) = books.get_mut(agent) {
+                        *place = Some(told);
                     }
                 }
                 Some(Some(Event::Failed { agent, why })) => self.give_up(agent, Gone::Failed(why)),

@@ -1,4 +1,4 @@
-//! Where agents are: `local:4`, `ssh:user@host`, `ssh:host*2`.
+//! Where agents are: `local:4`, `ssh:user@host`, `nats:lab`, `ssh:host*2`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,6 +23,13 @@ pub enum Way {
         to: String,
         /// The program there; `uaperf` in its search path, where nothing is said.
         program: Option<String>,
+    },
+    /// Those that wait at a broker.
+    Nats {
+        /// Under this tag.
+        tag: String,
+        /// The one with this name; all that are free, where nothing is said.
+        name: Option<String>,
     },
 }
 
@@ -57,6 +64,28 @@ pub struct Place {
 }
 
 impl Spec {
+    /// The tag under which all free agents of a broker are meant.
+    pub fn tag(&self) -> Option<&str> {
+        match &self.way {
+            Way::Nats { tag, name: None } => Some(tag),
+            _ => None,
+        }
+    }
+
+    /// One of them, with its name.
+    pub fn named(&self, name: &str) -> Self {
+        match &self.way {
+            Way::Nats { tag, .. } => Self {
+                way: Way::Nats {
+                    tag: tag.clone(),
+                    name: Some(name.to_owned()),
+                },
+                weight: self.weight,
+            },
+            _ => self.clone(),
+        }
+    }
+
     /// One agent of it, with this name.
     pub fn place(&self, name: &str) -> Place {
         Place {
@@ -114,7 +143,7 @@ impl FromStr for Way {
         let want = || {
             format!(
                 "{text:?} names no agents (want local:2 for two processes on this machine, ssh:user@host or \
-                 ssh:host:/path/to/uaperf; with *3 behind it for three times the load)"
+                 ssh:host:/path/to/uaperf, nats:TAG or nats:TAG/NAME; with *3 behind it for three times the load)"
             )
         };
         match text.split_once(':').ok_or_else(want)? {
@@ -145,9 +174,33 @@ impl FromStr for Way {
                     program,
                 })
             }
+            ("nats", who) => {
+                let (tag, name) = match who.split_once('/') {
+                    Some((tag, name)) => (tag, Some(name)),
+                    None => (who, None),
+                };
+                if !is_word(tag) || !name.is_none_or(is_name) {
+                    return Err(want());
+                }
+                Ok(Self::Nats {
+                    tag: tag.to_owned(),
+                    name: name.map(str::to_owned),
+                })
+            }
             _ => Err(want()),
         }
     }
+}
+
+/// Whether it can be a part of a broker's subject: tags and tenants.
+pub fn is_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    !text.is_empty() && text.len() <= 64 && text.chars().all(is_plain)
+}
+
+/// Whether it can be an agent's name: that of a host is one.
+pub fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.split('.').all(is_word)
 }
 
 impl fmt::Display for Spec {
@@ -157,6 +210,10 @@ impl fmt::Display for Spec {
             Way::Ssh { to, program } => {
                 let program = program.as_ref().map(|it| format!(":{it}"));
                 write!(f, "ssh:{to}{}", program.unwrap_or_default())?;
+            }
+            Way::Nats { tag, name } => {
+                let name = name.as_ref().map(|it| format!("/{it}"));
+                write!(f, "nats:{tag}{}", name.unwrap_or_default())?;
             }
         }
         match self.weight {
@@ -192,6 +249,17 @@ pub fn places(specs: &[Spec]) -> Vec<Place> {
                     n => format!("ssh:{to}#{}", n + 1),
                 };
                 places.push(place(name));
+            }
+            way @ Way::Nats { .. } => {
+                let same = places.iter().filter(|it| it.way == *way).count();
+                let name = Spec {
+                    weight: Weight::Parts(1),
+                    way: way.clone(),
+                };
+                places.push(place(match same {
+                    0 => name.to_string(),
+                    n => format!("{name}#{}", n + 1),
+                }));
             }
         }
     }
@@ -230,6 +298,8 @@ mod tests {
             "local:2*3",
             "ssh:host*cores",
             "ssh:me@10.0.0.7:/opt/uaperf*12",
+            "nats:lab",
+            "nats:lab/pc1.plant*cores",
         ] {
             assert_eq!(text.parse::<Spec>().unwrap().to_string(), text);
         }
@@ -249,7 +319,10 @@ mod tests {
             "ssh:a b",
             "ssh:host:/x;reboot",
             "ssh:host:22",
-            "nats:lab",
+            "nats:",
+            "nats:a.b",
+            "nats:lab/",
+            "nats:lab/>",
             "local:2*0",
             "local:2*1001",
             "local:2*x",

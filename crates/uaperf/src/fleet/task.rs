@@ -4,9 +4,13 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use anyhow::Context;
+use fleet::frame::{FrameError, pack, unpack};
 use load::engine::{Options, Others, Progress};
 use plan::Seat;
 use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
 
 /// What an agent is to do.
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,6 +57,41 @@ pub struct Load {
     pub words: Vec<String>,
     /// Of `--user`; it stands nowhere else.
     pub password: Option<String>,
+}
+
+/// The format of [`Books`] and of all that is in them: another one whenever a field comes, goes or changes its place,
+/// as bytes of one cannot be read as the other.
+const FORMAT: u32 = 2;
+
+/// How bytes of books begin; the format follows.
+const MARK: &[u8] = b"uaperf books ";
+
+impl Books {
+    /// As bytes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, FrameError> {
+        let mut bytes = MARK.to_vec();
+        bytes.extend(FORMAT.to_le_bytes());
+        bytes.extend(pack(self)?);
+        Ok(bytes)
+    }
+
+    /// From bytes.
+    pub fn of_bytes(bytes: &[u8]) -> anyhow::Result<Self> {
+        let marked = bytes
+            .strip_prefix(MARK)
+            .and_then(|it| it.split_first_chunk());
+        // The first one did not say so.
+        let (format, rest) =
+            marked.map_or((1, bytes), |(it, rest)| (u32::from_le_bytes(*it), rest));
+        if format != FORMAT {
+            return Err(Failure::new(format!(
+                "the books are of format {format}, of another build of uaperf (want {FORMAT}, as here)"
+            ))
+            .hint("both sides want the same program; collect older books with the one that wrote them")
+            .into());
+        }
+        unpack(rest).context("the books are damaged")
+    }
 }
 
 /// What became of it.
@@ -105,5 +144,25 @@ impl Part {
     /// Something goes on. An agent that does not listen is at its end.
     pub fn say(&self, word: Word) {
         let _ = self.tell.send(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn books_of_another_build_are_refused_with_their_format() {
+        let refused = |bytes: &[u8]| Books::of_bytes(bytes).unwrap_err().to_string();
+        // Those of builds before formats had numbers began with their figures.
+        assert!(refused(&[3, 0, 7, 1]).contains("format 1, of another build"));
+        let mut later = MARK.to_vec();
+        later.extend((FORMAT + 1).to_le_bytes());
+        assert!(refused(&later).contains("format 3"));
+        let mut cut = MARK.to_vec();
+        cut.extend(FORMAT.to_le_bytes());
+        assert!(refused(&cut).contains("damaged"));
     }
 }

@@ -2,20 +2,25 @@
 
 use std::process::ExitCode;
 
+use ::peers::Stack;
+
 use crate::failure::Failure;
 use crate::screen::tell;
 
 /// Download and build peers
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Names as in `uaperf peers list`, or `all`
+    /// Names as in `uaperf peers list`, or `all`; nats-server is the broker of `--fleet nats:TAG`
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut failed = Vec::new();
-    for stack in super::chosen(&args.names)? {
+    let (brokers, names): (Vec<_>, Vec<_>) =
+        (args.names.into_iter()).partition(|it| Stack::broker(it).is_some());
+    let brokers = brokers.iter().filter_map(|it| Stack::broker(it));
+    for stack in super::chosen(&names)?.into_iter().chain(brokers) {
         let name = stack.name;
         // One that cannot be had does not keep the next from being installed.
         if let Err(error) = stack.install(&mut |event| tell!("{name}: {event}")) {

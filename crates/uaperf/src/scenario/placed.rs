@@ -27,6 +27,10 @@ pub fn check(
             let what = "servers of this machine are started without it (want ssh:user@host)";
             return refused(None, what);
         }
+        Ok(Way::Nats { .. }) => {
+            let what = "no servers are started by way of a broker (want ssh:user@host)";
+            return refused(None, what);
+        }
         Err(what) => return refused(None, &what),
     };
     if kind == Kind::Peer {

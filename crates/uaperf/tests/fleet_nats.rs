@@ -1,0 +1,320 @@
+//! Agents that only dial out: a broker between them and the controller, which may be away.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use nats::{Nats, TOKEN};
+use serde_json::Value;
+use support::{Said, Server, Telling, command, json};
+use tempfile::TempDir;
+
+#[path = "support/nats.rs"]
+mod nats;
+mod support;
+
+const NODES: &str = "nsu=urn:bench;i=1000..1099";
+
+struct Lab {
+    folder: TempDir,
+    server: Server,
+    broker: Nats,
+    agents: Vec<(Child, Telling)>,
+}
+
+impl Lab {
+    fn new() -> Option<Self> {
+        let broker = Nats::start()?;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("token"), format!("{TOKEN}\n")).unwrap();
+        let server = Server::start(&folder.path().join("server"), &["--profile", "bench"]);
+        let lab = Self {
+            folder,
+            server,
+            broker,
+            agents: Vec::new(),
+        };
+        let key = lab.said(&["fleet", "key"]);
+        assert_eq!(key.code, 0, "{}", key.err);
+        std::fs::write(lab.folder.path().join("keys"), key.out).unwrap();
+        Some(lab)
+    }
+
+    /// `uaperf`, as this tenant.
+    fn command(&self, tenant: &str, words: &[&str]) -> Command {
+        let folder = self.folder.path();
+        let mut command = command(folder, words);
+        command
+            .env("UAPERF_FLEET_KEY", folder.join("fleet.key"))
+            .env("UAPERF_NATS_URL", self.broker.url())
+            .env("UAPERF_NATS_TENANT", tenant)
+            .env("UAPERF_NATS_TOKEN_FILE", folder.join("token"));
+        command
+    }
+
+    fn said(&self, words: &[&str]) -> Said {
+        Said::by(&mut self.command("one", words))
+    }
+
+    fn words<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        [&["read", &self.server.url, "-n", NODES][..], more].concat()
+    }
+
+    /// An agent that waits.
+    fn agent(&mut self, tenant: &str, name: &str) {
+        let url = self.broker.url();
+        let guard = ["--allow-from", "keys", "--targets", "*"];
+        let words = [
+            "agent",
+            "--nats",
+            &url,
+            "--tag",
+            "lab,other",
+            "--name",
+            name,
+        ];
+        let mut command = self.command(tenant, &[&words[..], &guard].concat());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut telling = Telling::of(&mut child);
+        telling.until("waits for loads under lab, other");
+        self.agents.push((child, telling));
+    }
+
+    fn run(&self, file: &str) -> Value {
+        json(&self.folder.path().join(file))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for (agent, _) in &mut self.agents {
+            let _ = agent.kill();
+            let _ = agent.wait();
+        }
+    }
+}
+
+/// On a machine that others use, too, a verdict may speak of the generator.
+fn measured(said: &Said) {
+    assert!(matches!(said.code, 0 | 4), "{}{}", said.out, said.err);
+}
+
+fn completed(run: &Value) -> u64 {
+    run["phases"][0]["total"]["completed"].as_u64().unwrap()
+}
+
+fn names(run: &Value) -> Vec<&str> {
+    let hosts = run["hosts"].as_array().unwrap().iter();
+    hosts.map(|it| it["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn agents_at_a_broker_are_one_result_and_tenants_do_not_hear_each_other() {
+    let Some(mut lab) = Lab::new() else { return };
+    for (tenant, name) in [("one", "a"), ("one", "b.plant"), ("two", "c")] {
+        lab.agent(tenant, name);
+    }
+    let load = [
+        "--requests",
+        "1000",
+        "--sessions",
+        "6",
+        "--fleet",
+        "nats:lab",
+    ];
+    let told = lab.said(&lab.words(&[&load[..], &["--out", "one.json"]].concat()));
+    measured(&told);
+    let run = lab.run("one.json");
+    assert_eq!(names(&run), ["nats:lab/a", "nats:lab/b.plant"]);
+    assert_eq!(completed(&run), 1000);
+    assert_eq!(
+        run["phases"][0]["total"]["histograms"]["response"]["count"],
+        1000
+    );
+    let hosts = run["hosts"].as_array().unwrap();
+    let each = hosts
+        .iter()
+        .map(|it| it["total"]["completed"].as_u64().unwrap());
+    assert_eq!(each.sum::<u64>(), 1000);
+    assert!(
+        hosts
+            .iter()
+            .all(|it| it["sessions"] == 3 && it["clock"]["error_ns"].is_u64())
+    );
+    assert!(
+        !std::fs::read_to_string(lab.folder.path().join("one.json"))
+            .unwrap()
+            .contains(TOKEN)
+    );
+    // Free again once its process has ended; the other tenant has its own.
+    let words = lab.words(&[
+        "--requests",
+        "9",
+        "--fleet",
+        "nats:other",
+        "--out",
+        "two.json",
+    ]);
+    measured(&Said::by(&mut lab.command("two", &words)));
+    assert_eq!(names(&lab.run("two.json")), ["nats:other/c"]);
+    // By name, and one that is not there: another one does its share.
+    let some = [
+        "--requests",
+        "90",
+        "--sessions",
+        "3",
+        "--fleet",
+        "nats:lab/a,nats:lab/c",
+    ];
+    let told = lab.said(&lab.words(&[&some[..], &["--out", "three.json"]].concat()));
+    assert_eq!(told.code, 1, "{}{}", told.out, told.err);
+    assert!(
+        told.err.contains("it does not wait under the tag lab"),
+        "{}",
+        told.err
+    );
+    assert_eq!(completed(&lab.run("three.json")), 90);
+    let nobody = lab.said(&lab.words(&["--fleet", "nats:nowhere"]));
+    assert_eq!(nobody.code, 1);
+    assert!(
+        nobody.err.contains("no agent waits under the tag nowhere"),
+        "{}",
+        nobody.err
+    );
+    // Somebody else's key.
+    let mut stranger = lab.command("two", &words);
+    let strange = lab.folder.path().join("strange.key");
+    let made = Said::by(
+        lab.command("two", &["fleet", "key"])
+            .env("UAPERF_FLEET_KEY", &strange),
+    );
+    assert_eq!(made.code, 0, "{}", made.err);
+    let told = Said::by(stranger.env("UAPERF_FLEET_KEY", &strange));
+    assert_eq!(told.code, 1);
+    assert!(told.err.contains("signed with another key"), "{}", told.err);
+}
+
+#[test]
+fn a_token_that_the_broker_does_not_know_and_secrets_in_a_url_are_refused() {
+    let Some(lab) = Lab::new() else { return };
+    let words = lab.words(&["--fleet", "nats:lab"]);
+    let agent = |url: &str| {
+        let guard = ["--allow-from", "keys", "--targets", "*"];
+        let words = ["agent", "--tag", "lab", "--nats", url];
+        lab.command("one", &[&words[..], &guard].concat())
+    };
+    std::fs::write(lab.folder.path().join("token"), "another-token").unwrap();
+    let url = lab.broker.url();
+    for command in [&mut lab.command("one", &words), &mut agent(&url)] {
+        let told = Said::by(command);
+        assert_eq!(told.code, 2, "{}", told.err);
+        assert!(
+            told.err
+                .contains("refuses this user: authorization violation"),
+            "{}",
+            told.err
+        );
+        assert!(told.err.contains("UAPERF_NATS_TOKEN_FILE"), "{}", told.err);
+        assert!(!told.err.contains("another-token"), "{}", told.err);
+    }
+    let secret = agent(&url.replace("//", "//secret@")).output().unwrap();
+    let told = support::text(&secret.stderr);
+    assert_eq!(secret.status.code(), Some(2));
+    assert!(
+        told.contains("has a user or a token in it") && !told.contains("secret@"),
+        "{told}"
+    );
+    let open = lab.said(&["agent", "--nats", &url, "--tag", "lab"]);
+    assert_eq!(open.code, 2);
+    assert!(open.err.contains("--allow-from"), "{}", open.err);
+    let unset = Said::by(lab.command("one", &words).env_remove("UAPERF_NATS_URL"));
+    assert_eq!(unset.code, 2);
+    assert!(
+        unset.err.contains("UAPERF_NATS_URL is not set"),
+        "{}",
+        unset.err
+    );
+}
+
+#[test]
+fn a_broker_that_is_back_in_time_costs_nothing_and_one_that_is_not_an_agent_until_its_books_are_collected()
+ {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.agent("one", "a");
+    let load = [
+        "--sessions",
+        "2",
+        "--rate",
+        "50/s",
+        "--warmup=0s",
+        "--fleet",
+        "local:1,nats:lab/a",
+    ];
+    let begun = |lab: &Lab, more: &[&str]| {
+        let words = [&load[..], more].concat();
+        let mut command = lab.command("one", &lab.words(&words));
+        let mut child = command
+            .stderr(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut telling = Telling::of(&mut child);
+        telling.until_it_measures();
+        (child, telling.whole())
+    };
+    let (child, told) = begun(&lab, &["--duration", "5s", "--out", "whole.json"]);
+    lab.broker.kill();
+    sleep(Duration::from_secs(1));
+    lab.broker.again();
+    let code = child.wait_with_output().unwrap().status.code();
+    let told = told.join().unwrap();
+    assert!(matches!(code, Some(0 | 4)), "{told}");
+    assert!(!told.contains("was lost"), "{told}");
+    let run = lab.run("whole.json");
+    let hosts = run["hosts"].as_array().unwrap().iter();
+    let each: Vec<u64> = hosts
+        .map(|it| it["total"]["completed"].as_u64().unwrap())
+        .collect();
+    // On a busy machine a pacer skips some of the 250 that each would send.
+    assert!(
+        each.len() == 2 && each.iter().all(|it| *it > 150),
+        "{each:?} {told}"
+    );
+    assert_eq!(completed(&run), each.iter().sum::<u64>());
+
+    let lost = ["--duration", "4s", "--orphan", "3s", "--out", "lost.json"];
+    let (child, told) = begun(&lab, &lost);
+    lab.broker.kill();
+    let code = child.wait_with_output().unwrap().status.code();
+    let told = told.join().unwrap();
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("agent nats:lab/a was lost"), "{told}");
+    let run = lab.run("lost.json");
+    assert_eq!(run["verdict"]["kind"], "INCOMPLETE", "{}", run["verdict"]);
+    assert!(run["marks"].to_string().to_lowercase().contains("degraded"));
+    lab.broker.again();
+    // The agent is free when the process of the load has ended.
+    let mut late = lab.said(&["fleet", "collect", "lost.json"]);
+    for _ in 0..20 {
+        if !late.err.contains("at work") && !late.err.contains("does not wait") {
+            break;
+        }
+        sleep(Duration::from_millis(500));
+        late = lab.said(&["fleet", "collect", "lost.json"]);
+    }
+    let run = lab.run("lost.json");
+    let host = &run["hosts"][1];
+    assert!(
+        host["late"] == true && host["lost"].is_null(),
+        "{host} {}",
+        late.err
+    );
+    let each = run["hosts"].as_array().unwrap().iter();
+    let each: u64 = each
+        .map(|it| it["total"]["completed"].as_u64().unwrap())
+        .sum();
+    assert_eq!(completed(&run), each);
+}
