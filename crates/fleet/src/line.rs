@@ -113,13 +113,14 @@ impl Line {
 
     /// The next message for the other side.
     pub fn poll_transmit(&mut self, now_ns: u64) -> Option<Result<Vec<u8>, FrameError>> {
-        if self.under_way == self.sent.len() && self.sent.len() < WINDOW {
-            if let Some(body) = self.backlog.pop_front() {
-                if self.sent.is_empty() {
-                    self.retry_ns = now_ns.saturating_add(RETRY_NS);
-                }
-                self.sent.push_back(body);
+        if self.under_way == self.sent.len()
+            && self.sent.len() < WINDOW
+            && let Some(body) = self.backlog.pop_front()
+        {
+            if self.sent.is_empty() {
+                self.retry_ns = now_ns.saturating_add(RETRY_NS);
             }
+            self.sent.push_back(body);
         }
         let number = self.acknowledged + self.under_way as u64;
         let body = match self.sent.get(self.under_way) {
