@@ -12,6 +12,7 @@
 //! - [`probe`] looks at a server before anything is measured;
 //! - [`pubsub`] publishes and listens over UDP and to brokers;
 //! - [`relay`] is a slow or bad link between two sockets;
+//! - [`survey`] finds what a server has, and how its values move;
 //! - [`register`] makes a server of ours known to a discovery server.
 
 pub mod access;
@@ -29,5 +30,6 @@ pub mod pubsub;
 pub mod register;
 pub mod relay;
 pub mod security;
+pub mod survey;
 pub mod transport;
 pub mod work;

@@ -118,7 +118,7 @@ impl Cli {
             Command::Probe(args) => probe::run(args, &self.global),
             Command::Discover(args) => discover::run(&args),
             Command::Link(args) => link::run(args),
-            Command::Plant(args) => plant::run(args),
+            Command::Plant(args) => plant::run(args, &self.global),
             Command::Publish(args) => publishing::publish::run(args, &self.global),
             Command::Listen(args) => publishing::listen::run(args, &self.global),
             Command::Pubsub(args) => publishing::command::run(args, &self.global),

@@ -1,5 +1,7 @@
 //! `uaperf plant`: plant files and profiles; and which of them a server is to have.
 
+mod from;
+
 use std::io::{IsTerminal, Write};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -12,9 +14,10 @@ use plant::{PasswordHash, Plant, Profile};
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::screen;
 
-/// Check plant files, show the profiles as files to begin from
+/// Check plant files, make one of what a server has, show the profiles as files to begin from
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -33,12 +36,13 @@ enum Command {
         /// A profile
         profile: Option<String>,
     },
+    From(Box<from::Args>),
     /// Make the password_hash of a user, from UAPERF_PASSWORD or typed in
     Password,
 }
 
 /// Carries out `uaperf plant`.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let mut out = screen::out();
     match args.command {
         Command::Check { file } => {
@@ -69,6 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             let text = Profile::text(&name).ok_or_else(|| unknown(&name))?;
             out.write_all(text.as_bytes())?;
         }
+        Command::From(args) => return from::run(*args, global),
         Command::Password => {
             let password = password()?;
             let mut salt = [0; 16];

@@ -297,7 +297,10 @@ pub const WITHOUT: &[(&str, &str)] = &[
         "link",
         "carries the load of others and measures nothing; what goes wrong with it is in tests/link.rs",
     ),
-    ("plant", "reads plant files"),
+    (
+        "plant",
+        "reads plant files, and makes one of what a server has: it measures nothing",
+    ),
     (
         "model",
         "reads results that are over; which of them it leaves out is in tests/model.rs",
