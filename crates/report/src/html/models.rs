@@ -182,6 +182,9 @@ pub(super) fn beside(families: &[Family]) -> Option<Beside> {
     Some(Beside { has_curves, body })
 }
 
+/// The colour of what was printed, which no curve has unless there are many.
+const GREY: usize = 7;
+
 fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
     let points = Points::of(family.runs.iter().copied());
     let names = crate::several::phases(family.runs.iter().copied());
@@ -249,12 +252,12 @@ fn chart(models: &[Model], n: usize, title: &str, of: Of, kind: Kind, studies: &
     let most = loads.iter().copied().fold(0.0, f64::max);
     for it in studies {
         if !it.points.is_empty() {
-            series.push(Series::new(it.study, it.study, 2, it.points.clone()).drawn(Drawn::Rings));
+            series.push(Series::new(it.study, it.study, GREY, it.points.clone()).drawn(Drawn::Rings));
         }
         for (what, value) in &it.levels {
             let name = format!("{}, {what}", it.study);
             let line = vec![(least, *value), (most, *value)];
-            series.push(Series::new(&name, it.study, 2, line).drawn(Drawn::Thin));
+            series.push(Series::new(&name, it.study, GREY, line).drawn(Drawn::Thin));
         }
     }
     let along = spread(all(&series).map(|it| it.0), 10.0);
