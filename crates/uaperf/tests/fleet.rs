@@ -407,6 +407,57 @@ fn an_agent_on_a_host_that_ssh_reaches_has_its_part_of_the_load() {
 
 #[cfg(unix)]
 #[test]
+fn this_program_is_copied_to_a_host_and_found_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(sshd) = Sshd::start("fleet by ssh", folder.path()) else {
+        return;
+    };
+    let there = folder.path().join("opt/lab/uaperf");
+    let spec = format!("ssh:lab:{}", there.display());
+    let fleet = |words: &[&str]| {
+        let mut command = command(folder.path(), &[&["fleet"], words].concat());
+        Said::by(command.env("UAPERF_SSH", &sshd.ssh))
+    };
+    // Twice: what is there is replaced.
+    for _ in 0..2 {
+        let said = fleet(&["install", &spec]);
+        assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+        assert!(
+            said.out.starts_with(&format!("{spec}: uaperf ")),
+            "{}",
+            said.out
+        );
+    }
+    let said = fleet(&["check", &spec, "--clocks", "200ms"]);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.err);
+    // What cannot be there is told, and nothing is left of it.
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let said = fleet(&[
+        "install",
+        &format!("ssh:lab:{}/file/uaperf", folder.path().display()),
+    ]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    assert!(said.err.contains("mkdir"), "{}", said.err);
+    let said = fleet(&["install", &format!("ssh:lab:{}", folder.path().display())]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    let left = std::fs::read_dir(folder.path()).unwrap().flatten();
+    assert!(
+        !left
+            .into_iter()
+            .any(|it| it.path().extension().is_some_and(|it| it == "part"))
+    );
+    for spec in ["ssh:lab", "local:2"] {
+        let said = fleet(&["install", spec]);
+        assert_eq!(said.code, 2, "{}", said.err);
+        assert!(
+            said.err.contains("want ssh:host:/path/to/uaperf"),
+            "{}",
+            said.err
+        );
+    }
+}
+
+#[test]
 fn a_program_that_is_not_there_and_a_host_that_does_not_know_us_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let Some(sshd) = Sshd::start("fleet by ssh", folder.path()) else {

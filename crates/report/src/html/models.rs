@@ -252,7 +252,8 @@ fn chart(models: &[Model], n: usize, title: &str, of: Of, kind: Kind, studies: &
     let most = loads.iter().copied().fold(0.0, f64::max);
     for it in studies {
         if !it.points.is_empty() {
-            series.push(Series::new(it.study, it.study, GREY, it.points.clone()).drawn(Drawn::Rings));
+            series
+                .push(Series::new(it.study, it.study, GREY, it.points.clone()).drawn(Drawn::Rings));
         }
         for (what, value) in &it.levels {
             let name = format!("{}, {what}", it.study);

@@ -13,6 +13,7 @@ pub mod check;
 mod collect;
 mod crew;
 mod guard;
+mod install;
 mod key;
 mod landscape;
 mod ledger;
@@ -127,6 +128,7 @@ pub struct FleetArgs {
 enum What {
     Check(check::Args),
     Collect(collect::Args),
+    Install(install::Args),
     Key(key::Args),
     Serve(landscape::Args),
 }
@@ -136,6 +138,7 @@ pub fn run(args: FleetArgs, global: &Global) -> anyhow::Result<ExitCode> {
     match args.what {
         What::Check(args) => check::run(&args, global),
         What::Collect(args) => collect::run(&args, global),
+        What::Install(args) => install::run(&args),
         What::Key(args) => key::run(&args),
         What::Serve(args) => landscape::run(&args, global),
     }
