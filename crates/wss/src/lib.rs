@@ -14,6 +14,7 @@ mod texts;
 mod tls;
 mod tunnel;
 mod upgrade;
+mod waiting;
 
 pub use frame::{Control, Deframer, Framer, Step, Violation};
 pub use http::{CHANNEL_ID, Exchange, Http, HttpError, Media, Sink, TOKEN_ID};

@@ -9,6 +9,7 @@
 use wire::template::walk::ResponseHead;
 
 use crate::http::chunk::{self, HEAD};
+use crate::waiting::Waiting;
 
 /// The type of a PublishResponse.
 const PUBLISHED: u32 = 829;
@@ -25,8 +26,7 @@ pub struct Merge {
     /// Whole messages, which are given on together.
     whole: Vec<(Order, Vec<u8>)>,
     /// Those that nobody has taken.
-    given: Vec<u8>,
-    given_at: usize,
+    given: Waiting,
     /// The number of the last chunk of them.
     sequence: u32,
 }
@@ -54,8 +54,7 @@ impl Merge {
             connections: (0..=others).map(|_| Connection::default()).collect(),
             going: None,
             whole: Vec::new(),
-            given: Vec::new(),
-            given_at: 0,
+            given: Waiting::default(),
             sequence: 0,
         }
     }
@@ -165,11 +164,11 @@ impl Merge {
                 self.whole.push((order, message));
                 continue;
             }
-            let mut at = self.given.len();
-            self.given.extend_from_slice(&message);
-            while let Some(size) = size(self.given.get(at..).unwrap_or_default()) {
+            let mut at = self.given.bytes.len();
+            self.given.bytes.extend_from_slice(&message);
+            while let Some(size) = size(self.given.bytes.get(at..).unwrap_or_default()) {
                 self.sequence = chunk::next(self.sequence);
-                if let Some(number) = self.given.get_mut(at + 16..at + 20) {
+                if let Some(number) = self.given.bytes.get_mut(at + 16..at + 20) {
                     number.copy_from_slice(&self.sequence.to_le_bytes());
                 }
                 at += size;
@@ -179,17 +178,7 @@ impl Merge {
 
     /// Takes of the messages that came as many bytes as there is room for.
     pub fn take(&mut self, into: &mut [u8]) -> usize {
-        let rest = self.given.get(self.given_at..).unwrap_or_default();
-        let count = rest.len().min(into.len());
-        if let (Some(place), Some(rest)) = (into.get_mut(..count), rest.get(..count)) {
-            place.copy_from_slice(rest);
-        }
-        self.given_at += count;
-        if self.given_at == self.given.len() {
-            self.given = Vec::new();
-            self.given_at = 0;
-        }
-        count
+        self.given.take(into)
     }
 
     /// Whether there are such.

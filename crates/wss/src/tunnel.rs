@@ -13,6 +13,7 @@ use crate::http::{Exchange, Http, HttpError, Media};
 use crate::texts::Texts;
 use crate::tls::{Secured, Tls, TlsClient, TlsError, TlsServer, Turn};
 use crate::upgrade::{PROTOCOLS, Refused, Request, TEXT_PROTOCOL, UpgradeError};
+use crate::waiting::Waiting;
 
 use inside::{Inside, Into};
 
@@ -131,8 +132,7 @@ pub struct Tunnel {
     /// What came of a record that is not whole.
     came: Vec<u8>,
     /// Chunks that came and were not asked for yet.
-    given: Vec<u8>,
-    given_at: usize,
+    given: Waiting,
     /// What waits to be sent.
     out: Vec<u8>,
     out_at: usize,
@@ -259,8 +259,7 @@ impl Tunnel {
             phase: Phase::Handshake(opening),
             inner,
             came: Vec::new(),
-            given: Vec::new(),
-            given_at: 0,
+            given: Waiting::default(),
             out: Vec::new(),
             out_at: 0,
             answer: Vec::new(),
@@ -330,7 +329,7 @@ impl Tunnel {
             Inner::Texts(texts) => texts.held(),
             Inner::Bare | Inner::Frames(_) => 0,
         };
-        head + inner + self.came.len() + self.given.len() + self.out.len()
+        head + inner + self.came.len() + self.given.bytes.len() + self.out.len()
     }
 
     /// What is to be sent.
@@ -389,17 +388,7 @@ impl Tunnel {
 
     /// Chunks that came before and had no room.
     pub fn waiting(&mut self, into: &mut [u8]) -> usize {
-        let rest = self.given.get(self.given_at..).unwrap_or_default();
-        let count = rest.len().min(into.len());
-        if let (Some(rest), Some(place)) = (rest.get(..count), into.get_mut(..count)) {
-            place.copy_from_slice(rest);
-        }
-        self.given_at += count;
-        if self.given_at == self.given.len() {
-            self.given = Vec::new();
-            self.given_at = 0;
-        }
-        count
+        self.given.take(into)
     }
 
     /// Whether there are such.
@@ -549,7 +538,7 @@ impl Tunnel {
             let mut inside = Inside {
                 phase: &mut self.phase,
                 inner: &mut self.inner,
-                given: &mut self.given,
+                given: &mut self.given.bytes,
                 ping: &mut self.ping,
                 closes: &mut self.closes,
                 answer: &mut self.answer,
