@@ -68,6 +68,9 @@ pub struct Args {
     /// Mark packets to the server with this class of traffic (DSCP): 0 to 63, or ef, va, le, cs0 to cs7, af11 to af43
     #[arg(long, value_name = "CLASS", conflicts_with = "link")]
     dscp: Option<Dscp>,
+    /// How long a session may go without a request: what the server is asked for, which may grant another time
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
+    session_timeout: Duration,
     /// How long each step and each call may take
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     timeout: Duration,
@@ -241,6 +244,7 @@ impl Args {
             link: self.link(&url)?,
             callers: self.callers()?,
             recorder: self.pcap.begin()?,
+            session_timeout: self.session_timeout,
             timeout: self.timeout,
             ..Access::new(url, trusted.store, place::own_request())
         })

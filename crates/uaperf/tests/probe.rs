@@ -301,3 +301,16 @@ fn what_is_not_offered_is_answered_with_what_is() {
     assert_eq!(code, 1);
     assert!(said.contains("it offers Basic256Sha256:Sign"), "{said}");
 }
+
+#[test]
+fn a_session_timeout_is_asked_for_and_what_is_granted_is_told() {
+    let bench = Bench::serving(&["--trust"]);
+    for (asked, granted_s) in [("5s", 5), ("2h", 3600)] {
+        let words = format!("--trust --json --session-timeout {asked}");
+        let (code, out, err) = bench.probe(&words);
+        assert_eq!(code, 0, "{err}");
+        let told: Value = serde_json::from_str(&out).unwrap();
+        let granted = told["agreed"]["session_timeout_ns"].as_u64().unwrap();
+        assert_eq!(granted, granted_s * 1_000_000_000, "{asked}");
+    }
+}

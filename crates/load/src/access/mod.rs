@@ -97,6 +97,8 @@ pub struct Access {
     pub posts: u32,
     /// The class of traffic that packets to the server say they are of.
     pub dscp: Option<Dscp>,
+    /// How long a session may go without a request, as the server is asked for it.
+    pub session_timeout: Duration,
     /// How long each step and call may take.
     pub timeout: Duration,
 }
@@ -267,6 +269,7 @@ impl Access {
             json: false,
             posts: 0,
             dscp: None,
+            session_timeout: Duration::from_secs(60),
             timeout: Duration::from_secs(10),
         }
     }

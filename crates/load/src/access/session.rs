@@ -305,6 +305,7 @@ fn config(access: &Access, own: &Own, opening: &Opening) -> Config {
     let discovered = opening.endpoints.iter().map(|e| e.description.clone());
     Config {
         name: own.name.clone(),
+        timeout: access.session_timeout,
         identity: own.identity.clone(),
         discovered: Some(discovered.collect()),
         allow_plain_secrets: access.plain_password,

@@ -75,6 +75,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("user_token", "'me.jwt'", ""),
     ("encoding", "'json'", ""),
     ("dscp", "'ef'", ""),
+    ("session_timeout", "'30s'", ""),
     ("timeout", "'3s'", ""),
     ("link", "'4g'", ""),
     ("identity_each", "true", ""),
