@@ -102,10 +102,14 @@ pub fn run(args: &Args, control: &Control, global: &Global) -> anyhow::Result<Ex
         true => screen::json(&mut out, &tables)?,
         false => out.write_all(text.as_bytes())?,
     }
-    let measured = |it: &&Table| it.costs.iter().any(Cost::was_measured);
+    let measured = |it: &Told| match &it.table {
+        Ok(table) => table.costs.iter().any(Cost::was_measured),
+        Err(_) => false,
+    };
+    // All that was asked for is to be there.
     Ok(ExitCode::from(match () {
         () if control.is_stopped() => Exit::Interrupted.code(),
-        () if tables.iter().any(measured) => Exit::Good.code(),
+        () if all.iter().all(measured) => Exit::Good.code(),
         () => Exit::Nothing.code(),
     }))
 }

@@ -43,7 +43,7 @@ pub(super) fn refused(tree: &Tree, asked: &Asked, errno: Errno) -> NotAvailable 
                 .to_owned()
         }
         Errno::EMFILE => format!(
-            "too many open files: {} threads need {} descriptors (raise `ulimit -n`)",
+            "too many open files: {} threads need {} descriptors (raise the hard limit, `ulimit -Hn`)",
             asked.threads,
             asked.threads * Event::ALL.len()
         ),
