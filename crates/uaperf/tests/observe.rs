@@ -194,7 +194,11 @@ fn a_known_share_of_a_core_is_read_as_that() {
         "{course}"
     );
     let user = column(course, "user_cores");
-    assert!(user.len() >= 3 && user.len() < all.len(), "{course}");
+    assert!(user.len() >= 3, "{course}");
+    // Closer looks are as close to each other as their cost allows: ticks of half a second are enough, those of less are not.
+    let at = column(course, "at_ns");
+    let are_close = at.windows(2).any(|it| it[1] - it[0] < 0.4e9);
+    assert!(user.len() < all.len() || !are_close, "{course}");
     assert!(user.iter().all(|it| *it > 0.1), "{course}");
 }
 
