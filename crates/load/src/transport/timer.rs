@@ -19,8 +19,7 @@ pub struct Timer {
     linux: linux::TimerFd,
 }
 
-/// Before the time that is waited for, where there is nothing finer than a poll's timeout.
-#[cfg(not(target_os = "linux"))]
+/// By so much a poll's timeout is beside the time that is waited for, so that what is finer comes first.
 const COARSE: Duration = Duration::from_millis(2);
 
 impl Timer {
@@ -40,7 +39,9 @@ impl Timer {
             return Some(Duration::ZERO);
         }
         match self.linux.arm(at) {
-            Ok(()) => None,
+            // It tells of each expiry once. Should it ever come a moment early by our clock, the poll's own timeout wakes us
+            // late, rather than never.
+            Ok(()) => Some(at.since(now) + COARSE),
             // Late by up to a millisecond, and seen as such, rather than never.
             Err(_) => Some(at.since(now)),
         }
@@ -83,8 +84,9 @@ mod linux {
             let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
             // Edge-triggered: each expiry is told once, so that it need not be read away.
             registry.register(&mut SourceFd(&fd.as_raw_fd()), token, Interest::READABLE)?;
-            let system = clock_gettime(ClockId::Monotonic);
+            // In this order: who is kept from going on in between is woken late by it, and not early.
             let ours = clock.mono();
+            let system = clock_gettime(ClockId::Monotonic);
             let system = Duration::new(
                 u64::try_from(system.tv_sec).unwrap_or_default(),
                 u32::try_from(system.tv_nsec).unwrap_or_default(),
@@ -138,6 +140,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn who_waits_once_more_for_a_time_that_was_told_already_is_woken() {
+        let clock = Clock::new();
+        let mut poll = mio::Poll::new().unwrap();
+        let mut events = mio::Events::with_capacity(4);
+        let mut timer = Timer::new(poll.registry(), Token(7), clock).unwrap();
+        let now = clock.mono();
+        let at = now + Duration::from_millis(3);
+        for _ in 0..2 {
+            // As if the clock stood still: the time has come, and is told once.
+            poll.poll(&mut events, timer.until(at, now)).unwrap();
+        }
+        assert!(clock.mono() >= at);
     }
 
     #[test]
