@@ -10,7 +10,7 @@ use super::spec::{Spec, Way, places};
 use crate::failure::{FAILED, Failure};
 use crate::screen::{self, tell};
 
-/// Copy this program to hosts of a fleet, for --fleet, --observe and [start] on = "ssh:…" to find it there
+/// Copy this program to hosts of a fleet, where --fleet, --observe and the plants of scenarios find it
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
