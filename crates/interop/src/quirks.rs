@@ -92,6 +92,17 @@ pub const TOLERATED: &[Tolerated] = &[
         how: "`wire::session::server` gives 32 bytes on every channel",
     },
     Tolerated {
+        stack: "open62541",
+        quirk: "a delta frame has as many fields",
+        how: "`pubsub` passes over them unless it is told to be strict \
+              (`crates/pubsub/tests/uadp/golden.rs`)",
+    },
+    Tolerated {
+        stack: "open62541",
+        quirk: "stands still at 1",
+        how: "where a listener says `--allow-constant-nonce` (`crates/pubsub/tests/uadp/secured.rs`)",
+    },
+    Tolerated {
         stack: "async-opcua",
         quirk: "16 bytes long with Basic128Rsa15",
         how: "`wire::session::client` takes a nonce as short as the policy's channel nonces are: \

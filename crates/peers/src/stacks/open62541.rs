@@ -136,5 +136,26 @@ pub(super) static STACK: Stack = Stack {
                    answers Good",
             clause: None,
         },
+        Quirk {
+            what: "a delta frame has as many fields as the DataSet, with nulls of index 0 for those that did \
+                   not change (up to 1.5.10)",
+            clause: Some(
+                "Part 14, 7.2.4.5.6 (FieldCount and FieldIndex are of the fields that changed)",
+            ),
+        },
+        Quirk {
+            what: "up to 1.5.7 the sequence in the MessageNonce of secured messages stands still at 1, so that \
+                   none but the first can be told from a repeated one",
+            clause: Some(
+                "Part 14, 7.2.4.4.3.2 (the sequence number is never to be used again with a key)",
+            ),
+        },
+        Quirk {
+            what: "its Security Key Service cannot be tried: it is off in the build of its crate \
+                   (UA_ENABLE_PUBSUB_SKS), called not ready by its own build, and wants the whole standard \
+                   address space, whose NodeSet2 file the crate does not carry; the same holds for its client \
+                   that asks for keys",
+            clause: None,
+        },
     ],
 };
