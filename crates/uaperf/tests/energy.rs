@@ -118,7 +118,10 @@ fn is_right(folder: &Path) {
     let mean = watts.iter().sum::<f64>() / watts.len() as f64;
     // A machine that stood still for a moment has fewer and longer rows.
     assert!(watts.len() > 1, "{course}");
-    assert!((mean / known(meter, "watts") - 1.0).abs() < 0.15, "{course}");
+    assert!(
+        (mean / known(meter, "watts") - 1.0).abs() < 0.15,
+        "{course}"
+    );
     let (idle, differ) = of("idle_watts");
     assert!((idle - IDLE_W).abs() < 0.3 + differ, "{meter}");
     let all = phase["resources"].as_array().unwrap();

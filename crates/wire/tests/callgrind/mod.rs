@@ -54,7 +54,11 @@ pub fn has_valgrind() -> bool {
     there
 }
 
-/// An example of the crate that is tested, built for release beside its tests. Cargo holds no lock
+/// Crates of which examples are counted, and the program: what is built for them together is built once, and the
+/// release build of the program finds it done.
+const BUILT_TOGETHER: [&str; 5] = ["uaperf", "wire", "load", "pubsub", "record"];
+
+/// An example of one of these crates, built for release beside its tests. Cargo holds no lock
 /// while tests run, so it can be called from one.
 pub fn example(name: &str) -> PathBuf {
     // CARGO_TARGET_TMPDIR is `tmp` in the target directory, also where that was moved.
@@ -63,8 +67,13 @@ pub fn example(name: &str) -> PathBuf {
         .expect("a parent");
     let build = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--release", "--example", name])
+        .args(
+            BUILT_TOGETHER
+                .iter()
+                .flat_map(|package| ["--package", package]),
+        )
         .arg("--manifest-path")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml"))
         .arg("--target-dir")
         .arg(target)
         .status()
