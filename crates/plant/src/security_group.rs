@@ -118,6 +118,7 @@ impl Ring {
             self.keys.clear();
             self.current = 0;
         } else {
+            // Fewer than there are keys.
             self.current += usize::try_from(steps).unwrap_or_default();
         }
         if self.made {

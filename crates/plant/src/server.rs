@@ -492,6 +492,7 @@ fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), 
         }
         loops.extend(planned);
     }
+    own.workings.knows(loops.iter().map(UpdateLoop::working));
     NodeSet::build(&config.nodesets, &mut builder)?;
     plant_object::describe(&mut builder);
     internals::describe(&mut builder, &own.workings);

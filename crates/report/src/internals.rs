@@ -1,7 +1,7 @@
 //! What plants say of their own work, in sentences: on the screen of a run, and at the end of a server.
 
 use plan::unit::duration;
-use record::run::{Diagnostics, Figure, Internals, LoopUse, Queue, ServiceUse, Waiting};
+use record::run::{Diagnostics, Figure, Internals, LoopUse, Queue, ServiceUse, UpdateUse, Waiting};
 
 use crate::page::{Page, clean, grouped};
 
@@ -9,6 +9,8 @@ use crate::page::{Page, clean, grouped};
 const MOST: usize = 4;
 /// Loops that are named one by one.
 const LOOPS: usize = 6;
+/// Update loops of which the run span is told.
+const UPDATES: usize = 3;
 
 /// Of each target of a phase what it says, if it is a plant.
 pub(crate) fn of(told: &Diagnostics) -> impl Iterator<Item = (usize, &Internals)> {
@@ -38,6 +40,7 @@ pub fn lines(told: &Internals, most: usize) -> Vec<String> {
     let mut lines = Vec::from_iter(loops(told));
     lines.extend(services(told, most));
     lines.extend(queues(told));
+    lines.extend(updates(told));
     lines
 }
 
@@ -103,6 +106,42 @@ fn queues(told: &Internals) -> Option<String> {
     (!all.is_empty()).then(|| format!("waiting on average: {}", all.join("; ")))
 }
 
+/// Run spans of the loops with most signals.
+fn updates(told: &Internals) -> impl Iterator<Item = String> + '_ {
+    let mut all: Vec<&UpdateUse> = told.updates.iter().collect();
+    all.retain(|it| !it.spans.is_empty());
+    all.sort_by_key(|it| std::cmp::Reverse(it.signals));
+    all.into_iter().take(UPDATES).map(|it| {
+        let at = |q| duration::show_nanos(it.spans.quantile(q).unwrap_or(0) as f64);
+        let missed = match it.missed {
+            0 => String::new(),
+            n => format!(", {} missed", grouped(n)),
+        };
+        format!(
+            "{}: {} passes{missed}, run span p50 {}, p99 {}, the longest {}",
+            updating(it),
+            grouped(it.spans.count()),
+            at(0.5),
+            at(0.99),
+            at(1.0)
+        )
+    })
+}
+
+/// `100 signals new every 500 ms by 2 threads`.
+pub(crate) fn updating(it: &UpdateUse) -> String {
+    let plural = |n: u64, one: &str| match n {
+        1 => format!("1 {one}"),
+        n => format!("{} {one}s", grouped(n)),
+    };
+    format!(
+        "{} new every {} by {}",
+        plural(it.signals, "signal"),
+        duration::show_nanos(it.interval_ns as f64),
+        plural(it.threads, "thread")
+    )
+}
+
 /// What waited, and where; nothing of what a later version has.
 pub(crate) fn waiting(queue: &Queue) -> Option<&'static str> {
     match queue.what {
@@ -162,6 +201,13 @@ mod tests {
                 largest: Some(16),
                 now: None,
             }],
+            updates: vec![UpdateUse {
+                interval_ns: 500_000_000,
+                signals: 100,
+                threads: 1,
+                missed: 2,
+                spans: (1..=100).map(|it| 1000 * it).collect(),
+            }],
             ..Internals::default()
         };
         assert_eq!(
@@ -171,6 +217,8 @@ mod tests {
                  than 0.1 % of the time (1 turn)",
                 "time in service: publishing 3,000 (mean 3 µs), Read 1,000 (mean 2 µs), 1 more",
                 "waiting on average: requests at a turn 3.5, at most 16",
+                "100 signals new every 500 ms by 1 thread: 100 passes, 2 missed, run span p50 50 µs, p99 99 µs, \
+                 the longest 100 µs",
             ]
         );
     }

@@ -194,6 +194,58 @@ fn a_plant_says_how_busy_its_loop_was_and_what_waited_and_its_thread_agrees() {
 }
 
 #[test]
+fn run_spans_of_update_loops_stand_in_results_and_over_each_other_on_a_page() {
+    let bench = Bench::new();
+    let measured = ["1", "2", "3"].map(|threads| {
+        let options = [
+            "--profile",
+            "burger2019",
+            "--signals",
+            "100",
+            "--update",
+            "20ms",
+        ];
+        let plant = bench.plant(&[&options[..], &["--update-threads", threads]].concat());
+        let (run, screen) = bench.run(&[
+            "subscribe",
+            &plant.url,
+            "-n",
+            "browse:/Objects/Signals/*",
+            "--publishing",
+            "100ms",
+            "--duration",
+            "1s",
+        ]);
+        let told = counted(&run).internals.as_ref().unwrap();
+        let update = &told.updates[0];
+        assert_eq!(update.interval_ns, 20_000_000);
+        assert_eq!(
+            (update.signals, update.threads.to_string().as_str()),
+            (100, threads)
+        );
+        // Before the measured second there is a warm-up. A busy machine leaves passes out, which are missed then.
+        let due = told.elapsed_ns / update.interval_ns;
+        let passes = update.spans.count() + update.missed;
+        assert!(passes.abs_diff(due) <= 2, "{passes} of {due}");
+        let (p50, longest) = (
+            update.spans.quantile(0.5).unwrap(),
+            update.spans.max().unwrap(),
+        );
+        assert!(0 < p50 && p50 <= longest, "{update:?}");
+        assert!(
+            screen.contains("100 signals new every 20 ms by "),
+            "{screen}"
+        );
+        assert!(screen.contains("run span p50 "), "{screen}");
+        report::Named::new(format!("{threads}.json"), run)
+    });
+    let page = report::html(&measured);
+    assert!(page.contains("Run span of the plant, cumulative"));
+    let page = report::html(&measured[..1]);
+    assert!(page.contains("Run spans of the plant, by its own word"));
+}
+
+#[test]
 fn a_plant_counts_the_steps_of_rounds_and_the_sessions_that_come_and_go() {
     let bench = Bench::new();
     let plant = bench.plant(&[]);

@@ -168,8 +168,12 @@ impl Pulse {
     pub fn finish(self, origin: Instant, own: bool) -> Vec<Stall> {
         // Gone only if the thread has ended.
         let _ = self.stop.send(());
-        let stalls = self.thread.join().unwrap_or_default().into_iter();
-        let stalls = stalls.filter(|it| !own || it.kind == StallKind::Suspended);
+        let joined = self.thread.join();
+        // A run whose gaps nobody saw is no run without gaps.
+        let stalls = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let stalls = stalls
+            .into_iter()
+            .filter(|it| !own || it.kind == StallKind::Suspended);
         stalls
             .filter_map(|it| it.since(origin.as_nanos()))
             .collect()

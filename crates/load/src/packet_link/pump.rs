@@ -102,6 +102,7 @@ impl Pump {
 
 /// Processor time of the calling thread, in nanoseconds.
 fn own_time() -> u64 {
+    // No time is negative.
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or_default()

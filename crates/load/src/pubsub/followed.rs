@@ -16,6 +16,7 @@ use super::heard::{DataSet, Delay, Stream, Writer};
 use super::learned::{Learned, Set};
 use super::sender::Sender;
 use super::spread::Times;
+use crate::transport::unix_nanos;
 
 /// So many writers of each are followed.
 const WRITERS: usize = 1024;
@@ -437,11 +438,4 @@ impl Writer {
             sequence: None,
         }
     }
-}
-
-/// From 100 ns since 1601 to nanoseconds since 1970.
-fn unix_nanos(ticks: i64) -> u64 {
-    const UNIX_EPOCH_TICKS: i64 = 116_444_736_000_000_000;
-    let since = ticks.saturating_sub(UNIX_EPOCH_TICKS);
-    u64::try_from(since).unwrap_or_default().saturating_mul(100)
 }

@@ -68,6 +68,12 @@ fn utc_ticks() -> i64 {
     UNIX_EPOCH_TICKS.saturating_add(i64::try_from(ticks).unwrap_or(i64::MAX))
 }
 
+/// Nanoseconds since 1970 of a DateTime of the wire; 0 of what is before.
+pub fn unix_nanos(ticks: i64) -> u64 {
+    let since = ticks.saturating_sub(UNIX_EPOCH_TICKS);
+    u64::try_from(since).unwrap_or_default().saturating_mul(100)
+}
+
 /// Fills bytes that must not be guessed; without a source they are zeros, which a peer would refuse.
 pub fn fill(bytes: &mut [u8]) {
     let filled = SystemRandom::new().fill(bytes);

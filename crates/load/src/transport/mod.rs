@@ -22,6 +22,7 @@ mod way;
 
 pub use callers::{Call, Callers};
 pub use check::ServerCheck;
+pub(crate) use clock::unix_nanos;
 pub use clock::{Clock, random};
 pub(crate) use dial::{Own, connect, look_up};
 pub use dscp::{Dscp, DscpError};

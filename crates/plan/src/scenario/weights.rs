@@ -61,6 +61,7 @@ fn whole(number: u64, weights: &[u64], all: u64) -> Option<Vec<u64>> {
     let all = u128::from(all.max(1));
     let mut parts: Vec<u64> = weights
         .iter()
+        // No part is larger than all of it.
         .map(|weight| u64::try_from(exact(*weight) / all).unwrap_or_default())
         .collect();
     let left = number.checked_sub(parts.iter().sum())?;

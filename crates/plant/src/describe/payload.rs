@@ -386,12 +386,10 @@ fn literally(kind: T, literal: &Value) -> Result<Variant, String> {
         },
         T::QualifiedName => {
             let text = text("text, with a namespace in front as in \"2:Name\" or without")?;
-            let (namespace, name) = match text.split_once(':') {
-                Some((namespace, name)) if namespace.parse::<u16>().is_ok() => {
-                    (namespace.parse().unwrap_or_default(), name)
-                }
-                _ => (0, text),
-            };
+            let prefixed = text.split_once(':');
+            let prefixed =
+                prefixed.and_then(|(namespace, name)| Some((namespace.parse().ok()?, name)));
+            let (namespace, name) = prefixed.unwrap_or((0, text));
             QualifiedName::new(namespace, name).into()
         }
         T::LocalizedText => LocalizedText::new("en", text("text")?).into(),

@@ -4,11 +4,13 @@
 //! once more in each turn, and for one of [`EVERY`] of the frequent requests.
 
 mod nodes;
+mod updates;
 
 pub use nodes::{describe, describe_metrics};
+pub use updates::{Passes, Updating};
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use record::run::{Internals, LoopUse, Queue, ServiceUse, Waiting};
@@ -235,6 +237,8 @@ pub struct Workings {
     loops: Vec<Arc<LoopWork>>,
     ledger: Arc<Ledger>,
     register: Arc<Register>,
+    /// Loops that give variables new values, once they are known.
+    updates: OnceLock<Vec<Updating>>,
 }
 
 impl Workings {
@@ -244,7 +248,13 @@ impl Workings {
             loops: (0..loops).map(|_| Arc::default()).collect(),
             ledger,
             register,
+            updates: OnceLock::new(),
         }
+    }
+
+    /// Takes the loops that give variables new values, once.
+    pub fn knows(&self, updates: impl IntoIterator<Item = Updating>) {
+        self.updates.get_or_init(|| updates.into_iter().collect());
     }
 
     /// Where a loop counts.
@@ -285,6 +295,10 @@ impl Workings {
                     ..self.queue(Waiting::PublishRequests)
                 },
             ],
+            updates: self
+                .updates
+                .get()
+                .map_or_else(Vec::new, |all| all.iter().map(Updating::used).collect()),
         }
     }
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use wire::time::Now;
 use wire::types::{DataTypeId, NodeId, ObjectId, StatusCode, UAString, Variant};
 
-use super::{Passes, UpdateLoop};
+use super::UpdateLoop;
 use crate::clock::process_cpu;
-use crate::internals::{Workings, describe_metrics};
+use crate::internals::{Passes, Workings, describe_metrics};
 use crate::space::value::Scalar;
 use crate::space::{Builder, Shape, Source, Stamp, Variable, encode};
 use wire::template::walk::RawVariant;
@@ -139,10 +139,11 @@ pub fn describe(builder: &mut Builder, n: usize, of: &UpdateLoop) {
     let looks: [(&str, DataTypeId, Look); 6] = [
         ("RunSpan", DataTypeId::Duration, |of| nanos(&of.last)),
         ("RunSpanMean", DataTypeId::Duration, |of| {
-            let count = of.count.load(Ordering::Relaxed).max(1);
-            millis(Duration::from_nanos(of.sum.load(Ordering::Relaxed) / count))
+            (of.spans().mean().unwrap_or(0.0) / 1e6).into()
         }),
-        ("RunSpanMax", DataTypeId::Duration, |of| nanos(&of.longest)),
+        ("RunSpanMax", DataTypeId::Duration, |of| {
+            millis(Duration::from_nanos(of.spans().max().unwrap_or(0)))
+        }),
         ("Lateness", DataTypeId::Duration, |of| nanos(&of.late)),
         ("Passes", DataTypeId::UInt64, |of| {
             of.count.load(Ordering::Relaxed).into()

@@ -13,7 +13,7 @@ pub use shared_thread::SharedThread;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use wire::types::StatusCode;
 
 use crate::describe::Stored;
 use crate::history::Past;
+use crate::internals::{Passes, Updating};
 use crate::shared::Shared;
 use crate::space::{Source, Stamp};
 use crew::{Bell, Crew};
@@ -35,25 +36,6 @@ pub struct UpdateLoop {
     items: Vec<Stored>,
     /// What it came to.
     pub passes: Arc<Passes>,
-}
-
-/// What an update loop came to.
-#[derive(Debug, Default)]
-pub struct Passes {
-    /// Passes so far.
-    pub count: AtomicU64,
-    /// Passes that could not begin before the next one was due.
-    pub missed: AtomicU64,
-    /// How long the last one took, in nanoseconds.
-    pub last: AtomicU64,
-    /// How long all of them took.
-    pub sum: AtomicU64,
-    /// How long the longest took.
-    pub longest: AtomicU64,
-    /// How long after its time the last one began.
-    pub late: AtomicU64,
-    /// When the last one ended, in ticks.
-    pub at: AtomicU64,
 }
 
 impl UpdateLoop {
@@ -86,6 +68,16 @@ impl UpdateLoop {
     /// Signals that are written in a pass.
     pub fn signals(&self) -> usize {
         self.items.len()
+    }
+
+    /// What it does and comes to, for those who tell of it.
+    pub fn working(&self) -> Updating {
+        Updating {
+            interval: self.interval,
+            signals: self.items.len(),
+            threads: self.threads,
+            passes: Arc::clone(&self.passes),
+        }
     }
 }
 
@@ -269,9 +261,7 @@ impl Turns {
         let span = end.mono.as_nanos() - begun;
         let (passes, late) = (&self.passes, begun - update * self.interval);
         passes.late.store(late, Ordering::Relaxed);
-        passes.last.store(span, Ordering::Relaxed);
-        passes.sum.fetch_add(span, Ordering::Relaxed);
-        passes.longest.fetch_max(span, Ordering::Relaxed);
+        passes.took(span);
         passes.at.store(end.utc as u64, Ordering::Relaxed);
         passes.count.fetch_add(1, Ordering::Relaxed);
     }

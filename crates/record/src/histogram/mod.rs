@@ -168,11 +168,62 @@ impl Histogram {
         );
     }
 
+    /// What was added since another look at the same counts; none if they are others, or began anew. Sum and extremes of
+    /// what was added are those of its slots where the sums and extremes of both do not tell.
+    pub fn since(&self, before: &Self) -> Option<Self> {
+        let count = self.count.checked_sub(before.count)?;
+        let mut writer = Writer::default();
+        let mut then = before.slots().peekable();
+        let (mut least, mut most) = (None, None);
+        for (slot, now) in self.slots() {
+            let earlier = then.next_if(|it| it.0 == slot).map_or(0, |it| it.1);
+            let added = now.checked_sub(earlier)?;
+            if added > 0 {
+                writer.push(slot, added);
+                least = least.or(Some(slot));
+                most = Some(slot);
+            }
+        }
+        let (None, Some(least), Some(most)) = (then.next(), least, most) else {
+            return (count == 0).then(Self::default);
+        };
+        let sum = self.sum.checked_sub(before.sum)?;
+        let min = if self.min < before.min {
+            self.min
+        } else {
+            lowest(least)
+        };
+        let max = if self.max > before.max {
+            self.max
+        } else {
+            highest(most)
+        };
+        Some(writer.finish(count, sum, min, max.min(self.max)))
+    }
+
     fn slots(&self) -> Slots<'_> {
         Slots {
             bytes: &self.bytes,
             slot: 0,
         }
+    }
+}
+
+impl FromIterator<u64> for Histogram {
+    fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Self {
+        let mut values: Vec<u64> = values.into_iter().collect();
+        values.sort_unstable();
+        let (Some(&min), Some(&max)) = (values.first(), values.last()) else {
+            return Self::default();
+        };
+        let mut writer = Writer::default();
+        for alike in values.chunk_by(|a, b| slot(*a) == slot(*b)) {
+            if let Some(&first) = alike.first() {
+                writer.push(slot(first), alike.len() as u64);
+            }
+        }
+        let sum = values.iter().map(|&value| u128::from(value)).sum();
+        writer.finish(values.len() as u64, sum, min, max)
     }
 }
 

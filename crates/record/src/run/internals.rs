@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Histogram;
+
 /// What a plant says of its own work: since it started, or between two looks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Internals {
@@ -18,6 +20,9 @@ pub struct Internals {
     pub services: Vec<ServiceUse>,
     /// What waited.
     pub queues: Vec<Queue>,
+    /// Loops that give its variables new values, where there are such.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub updates: Vec<UpdateUse>,
 }
 
 /// A loop of a plant: one thread, its sockets, sessions and timers.
@@ -32,6 +37,21 @@ pub struct LoopUse {
     /// The longest turn; none where one before was as long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_turn_ns: Option<u64>,
+}
+
+/// A loop of a plant that gives variables new values: once in each interval, in one pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateUse {
+    /// The time between two passes.
+    pub interval_ns: u64,
+    /// Variables that are written in a pass.
+    pub signals: u64,
+    /// Threads that share it.
+    pub threads: u64,
+    /// Passes that could not begin before the next one was due.
+    pub missed: u64,
+    /// Run spans: of each pass the time from its first write to its last.
+    pub spans: Histogram,
 }
 
 /// What loops spent on a service, or on something else that they do.
@@ -115,6 +135,14 @@ impl Internals {
             let then = before.queue(now.what);
             then.map_or_else(|| Some(now.clone()), |then| now.since(then))
         });
+        let same = |(now, then): (&UpdateUse, &UpdateUse)| now.is_same(then);
+        if self.updates.len() != before.updates.len()
+            || !self.updates.iter().zip(&before.updates).all(same)
+        {
+            return None;
+        }
+        let updates = self.updates.iter().zip(&before.updates);
+        let updates = updates.map(|(now, then)| now.since(then));
         Some(Self {
             elapsed_ns,
             cpu_ns: self
@@ -125,6 +153,7 @@ impl Internals {
             loops: loops.collect::<Option<_>>()?,
             services: services.into_iter().filter(|it| it.count > 0).collect(),
             queues: queues.collect::<Option<_>>()?,
+            updates: updates.collect::<Option<_>>()?,
         })
     }
 
@@ -164,6 +193,23 @@ impl LoopUse {
     /// The share of a time for which it was busy. A turn that reaches over the time's end is of that in which it ends.
     pub fn share(&self, elapsed_ns: u64) -> f64 {
         (self.busy_ns as f64 / elapsed_ns.max(1) as f64).min(1.0)
+    }
+}
+
+impl UpdateUse {
+    fn is_same(&self, other: &Self) -> bool {
+        let of = |it: &Self| (it.interval_ns, it.signals, it.threads);
+        of(self) == of(other)
+    }
+
+    fn since(&self, before: &Self) -> Option<Self> {
+        Some(Self {
+            interval_ns: self.interval_ns,
+            signals: self.signals,
+            threads: self.threads,
+            missed: self.missed.checked_sub(before.missed)?,
+            spans: self.spans.since(&before.spans)?,
+        })
     }
 }
 
@@ -245,6 +291,13 @@ mod tests {
                 largest: Some(16),
                 now: None,
             }],
+            updates: vec![UpdateUse {
+                interval_ns: 500_000_000,
+                signals: 100,
+                threads: 2,
+                missed: n,
+                spans: (1..=100 * n).map(|it| 1000 * it).collect(),
+            }],
         }
     }
 
@@ -262,6 +315,13 @@ mod tests {
         assert_eq!(read.longest_ns, Some(21));
         let requests = between.queue(Waiting::Requests).unwrap();
         assert_eq!((requests.mean(), requests.largest), (Some(31.0), None));
+        let update = &between.updates[0];
+        assert_eq!((update.missed, update.spans.count()), (2, 200));
+        // 101 to 300 µs, to a slot.
+        assert_eq!(update.spans.mean(), Some(200_500.0));
+        let median = update.spans.quantile(0.5).unwrap() as f64;
+        assert!((median / 200_000.0 - 1.0).abs() < 1e-3, "{median}");
+        assert_eq!(update.spans.max(), Some(300_000));
     }
 
     #[test]
@@ -269,6 +329,9 @@ mod tests {
         assert_eq!(look(1).since(&look(3)), None);
         let mut other = look(3);
         other.loops[0].name = "plant-1".to_owned();
+        assert_eq!(other.since(&look(1)), None);
+        let mut other = look(3);
+        other.updates[0].threads = 3;
         assert_eq!(other.since(&look(1)), None);
     }
 

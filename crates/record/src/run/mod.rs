@@ -35,7 +35,7 @@ pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};
 pub use footprint::{Footprint, Held, Rise};
 pub use host::{Host, HostClock};
-pub use internals::{Internals, LoopUse, Queue, ServiceUse, Waiting};
+pub use internals::{Internals, LoopUse, Queue, ServiceUse, UpdateUse, Waiting};
 pub use machine::{Build, Fingerprint};
 pub use observed::{
     Energy, GapOf, LinkCourse, LinkUsage, Mean, Means, Observing, PowerCourse, SocketUsage, Source,

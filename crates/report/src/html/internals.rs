@@ -1,11 +1,17 @@
-//! What plants say of their own work: loops, services, queues.
+//! What plants say of their own work: loops, services, queues, run spans.
 
 use maud::{Markup, html};
+use record::Histogram;
 use record::run::{Internals, Phase};
 
+use super::chart::{Chart, Series};
+use super::latency::all;
+use super::scale::{Scale, Spread};
+use super::sweep::{CURVES, histograms};
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use crate::internals;
+use crate::points::Points;
 
 /// Of more plants nothing is shown one by one.
 const PLANTS: usize = 4;
@@ -22,6 +28,7 @@ pub(super) fn section(phase: &Phase) -> Markup {
             (loops(&whose, it).markup())
             (services(&whose, it).markup())
             (queues(&whose, it).markup())
+            @if !it.updates.is_empty() { (updates(&whose, it).markup()) }
         }
     }
 }
@@ -92,4 +99,74 @@ fn queues(whose: &str, told: &Internals) -> Table {
         &["waiting", "mean", "largest", "looks"],
         rows.collect(),
     )
+}
+
+fn updates(whose: &str, told: &Internals) -> Table {
+    let rows = told.updates.iter().map(|it| {
+        let at = |q| time(it.spans.quantile(q).map(|ns| ns as f64));
+        vec![
+            Cell::text(internals::updating(it)),
+            count(it.spans.count()),
+            count(it.missed),
+            time(it.spans.mean()),
+            at(0.5),
+            at(0.9),
+            at(0.99),
+            at(1.0),
+        ]
+    });
+    let head = [
+        "loop", "passes", "missed", "mean", "p50", "p90", "p99", "longest",
+    ];
+    table(
+        format!("Run spans of {whose}, by its own word"),
+        &head,
+        rows.collect(),
+    )
+}
+
+/// Run spans of points (or of runs, if there is but one point) over each other, as their cumulative distribution.
+pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
+    let curves = histograms(points, phase, |it| {
+        let mut spans = Histogram::default();
+        for (_, plant) in it.diagnostics.iter().flat_map(internals::of) {
+            plant.updates.iter().for_each(|it| spans.merge(&it.spans));
+        }
+        spans
+    });
+    if curves.len() < 2 {
+        return html! {};
+    }
+    let every = curves.len().div_ceil(CURVES);
+    let series: Vec<Series> = curves
+        .iter()
+        .step_by(every)
+        .enumerate()
+        .map(|(n, (name, spans))| Series::new(name, name, n, cumulative(spans)))
+        .collect();
+    let chart = Chart {
+        id: format!("{id}-run-spans"),
+        title: "Run span of the plant, cumulative".into(),
+        told: "The share of passes that took no longer, by the plant's own word.".into(),
+        x: Scale::around(Spread::Log, Kind::Nanos, all(&series).map(|it| it.0)),
+        y: Scale::exactly(Kind::Share, 0.0, 1.0),
+        x_of: "run span".into(),
+        y_of: "share of passes".into(),
+        series,
+        zones: Vec::new(),
+        height: 330.0,
+    };
+    let note = (every > 1).then(|| format!("Every {every}th of them."));
+    chart.figure(note.as_deref())
+}
+
+/// Each value with the share of those that are not larger.
+fn cumulative(spans: &Histogram) -> Vec<(f64, f64)> {
+    let all = spans.count() as f64;
+    let mut below = 0;
+    let steps = spans.values().map(|(value, count)| {
+        below += count;
+        (value as f64, below as f64 / all)
+    });
+    steps.collect()
 }

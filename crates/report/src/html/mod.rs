@@ -349,6 +349,11 @@ fn points(runs: &[&Named], id: &str, contents: &mut Contents) {
             "Latencies over each other",
             html! { (sweep::overlay(&points, phase, &id)) (cpu::overlay(&points, phase, &id)) },
         );
+        add(
+            "run-spans",
+            "Run spans of the server's loops",
+            internals::overlay(&points, phase, &id),
+        );
         add("hosts", "Hosts", hosts::of_points(&points, phase));
     }
 }

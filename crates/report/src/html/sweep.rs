@@ -4,6 +4,7 @@ use judge::compare::Metric;
 use maud::{Markup, html};
 use plan::{Measure, Stat};
 use record::Histogram;
+use record::run::Phase;
 
 use super::chart::{Chart, Drawn, Series};
 use super::latency::{Dense, all, by_percentile, densities};
@@ -13,7 +14,7 @@ use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
 use super::{bars, cpu};
-use crate::points::{Point, Points};
+use crate::points::{Named, Point, Points};
 use crate::summary::SIMULATED;
 
 /// Whether a phase is one of PubSub.
@@ -226,38 +227,43 @@ fn other_axes(points: &Points, point: &Point, axis: usize) -> String {
 }
 
 /// More curves over each other are a tangle.
-const CURVES: usize = 8;
+pub(super) const CURVES: usize = 8;
 
-/// Latencies of points (or of runs, if there is but one point) over each other.
-pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
-    let measure = looked_at(points, phase);
-    let merged = |point: &Point| -> Histogram {
+/// What is found in a phase of each point (or of each run, if there is but one point), with its name.
+pub(super) fn histograms(
+    points: &Points,
+    phase: &str,
+    found: impl Fn(&Phase) -> Histogram,
+) -> Vec<(String, Histogram)> {
+    let merged = |runs: &[&Named]| -> Histogram {
+        let phases = runs.iter().flat_map(|it| &it.run.phases);
         let mut all = Histogram::default();
-        for named in &point.runs {
-            for it in named.run.phases.iter().filter(|it| it.name == phase) {
-                all.merge(it.total.histogram(measure.name()));
-            }
-        }
+        phases
+            .filter(|it| it.name == phase)
+            .for_each(|it| all.merge(&found(it)));
         all
     };
     let mut curves: Vec<(String, Histogram)> = match points.points.as_slice() {
         [one] => one
             .runs
             .iter()
-            .map(|named| {
-                let point = Point {
-                    values: Vec::new(),
-                    runs: vec![named],
-                };
-                (crate::several::short(&named.name), merged(&point))
-            })
+            .map(|it| (crate::several::short(&it.name), merged(&[it])))
             .collect(),
         all => all
             .iter()
-            .map(|it| (it.label(&points.axes), merged(it)))
+            .map(|it| (it.label(&points.axes), merged(&it.runs)))
             .collect(),
     };
     curves.retain(|(_, histogram)| !histogram.is_empty());
+    curves
+}
+
+/// Latencies of points (or of runs, if there is but one point) over each other.
+pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
+    let measure = looked_at(points, phase);
+    let curves = histograms(points, phase, |it| {
+        it.total.histogram(measure.name()).clone()
+    });
     if curves.len() < 2 {
         return html! {};
     }

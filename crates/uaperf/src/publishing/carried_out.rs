@@ -181,6 +181,7 @@ impl Asked {
         let mut run = Run::new(name, outcome.started.into(), observe::fingerprint());
         crate::tags::put(&mut run);
         let targets = Targets::from_iter([]);
+        // Numbers and names have a form in JSON.
         run.plan = serde_json::to_value(Plan::of(targets, phase.clone())).unwrap_or_default();
         run.request = crate::usage::asked().into();
         run.targets = vec![Target {

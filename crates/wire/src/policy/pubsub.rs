@@ -82,6 +82,7 @@ pub struct UnknownPolicy(String);
 /// (Part 14, 8.3.2).
 pub fn token_after(token: u32, n: u64) -> u32 {
     let at = (u64::from(token.max(1)) - 1 + n % u64::from(u32::MAX)) % u64::from(u32::MAX);
+    // The remainder of 32 bits has no more.
     u32::try_from(at).unwrap_or_default() + 1
 }
 

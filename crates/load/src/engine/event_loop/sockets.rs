@@ -11,7 +11,7 @@ use super::super::host::{Errand, Host, Mail, Reopened};
 use super::super::reports::Loss;
 use super::super::seat::{Coalescing, MOST_ROOM, Seat, recorder};
 use super::EventLoop;
-use crate::transport::Got;
+use crate::transport::{Got, unix_nanos};
 
 impl<H: Host> EventLoop<H> {
     /// Fewer answers will come than a socket that rings for several waits for.
@@ -226,9 +226,4 @@ impl<H: Host> EventLoop<H> {
             self.host.submit(Errand::Reopen(n, seat.index));
         }
     }
-}
-
-/// From ticks of 100 ns since 1601 to nanoseconds since 1970.
-fn unix_nanos(utc: i64) -> u64 {
-    u64::try_from(utc - 116_444_736_000_000_000).unwrap_or_default() * 100
 }
