@@ -44,6 +44,12 @@ impl Watch {
         self.0.ledger.total()
     }
 
+    /// The bytes that are held for clients, and how many may be.
+    pub fn memory(&self) -> (usize, usize) {
+        let memory = &self.0.config.memory;
+        (memory.held(), memory.limit())
+    }
+
     /// How clients took what there was for them, and what they owe now.
     pub fn taking(&self) -> Taking {
         crate::ledger::taking(&self.0, self.0.clock.now())

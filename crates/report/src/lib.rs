@@ -8,7 +8,7 @@
 //! - [`csv`] is a row for each phase and metric, [`junit()`] a test case for each threshold;
 //! - [`html()`] is one file to look at, [`compared()`] a comparison for the screen and for the page;
 //! - [`pictures`] is what a page shows that is of no run: curves with bands, bars;
-//! - [`running`] is what other programs read while a phase runs.
+//! - [`running`] is what other programs read while a phase runs, [`family`] the forms in which they read it.
 //!
 //! A report never asks a core; everything comes out of a [`record::Run`]. No line is wider than
 //! [`WIDTH`].
@@ -22,6 +22,7 @@ pub mod csv;
 pub mod cycles;
 mod diagnostics;
 mod effective;
+pub mod family;
 mod hosts;
 mod html;
 mod internals;

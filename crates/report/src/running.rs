@@ -1,13 +1,13 @@
-//! What goes on while a phase runs, for other programs: a line of JSON each second, and the text that
-//! Prometheus reads.
+//! What goes on while a phase runs, for other programs: a line of JSON each second, and families of figures.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::time::Duration;
 
 use plan::unit::duration;
 use record::receipt::Stretch;
 use record::{Closed, Histogram, Timestamp};
+
+use crate::family::{self, Family};
 
 /// Sums of a phase that is running.
 #[derive(Debug, Clone)]
@@ -159,48 +159,56 @@ impl Running {
         line.to_string()
     }
 
-    fn labels(&self) -> String {
-        format!(
-            "command=\"{}\",phase=\"{}\"",
-            label(&self.command),
-            label(&self.phase)
-        )
+    fn labels(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("command", self.command.clone()),
+            ("phase", self.phase.clone()),
+        ]
     }
 }
 
-/// A counter or gauge: its name, what it is, what it says.
+/// A counter or gauge: what it is, and what it says.
 type Simple = (
-    &'static str,
+    fn(&'static str, &'static str) -> Family,
     &'static str,
     &'static str,
     fn(&Running) -> f64,
 );
 
-const SIMPLE: [Simple; 5] = [
+const SIMPLE: [Simple; 6] = [
     (
+        Family::counter,
         "uaperf_requests_sent_total",
-        "counter",
         "Requests sent.",
         |it| it.all.counters.sent as f64,
     ),
     (
+        Family::counter,
         "uaperf_requests_completed_total",
-        "counter",
         "Requests that ended, well or badly.",
         |it| it.all.counters.completed as f64,
     ),
     (
+        Family::counter,
         "uaperf_requests_failed_total",
-        "counter",
         "Requests that ended with a Bad status, timeouts among them.",
         |it| it.all.errors as f64,
     ),
-    ("uaperf_values_total", "counter", "Values carried.", |it| {
-        it.all.counters.values as f64
-    }),
     (
+        Family::counter,
+        "uaperf_requests_timed_out_total",
+        "Requests that were not answered in time.",
+        |it| it.all.counters.timeouts as f64,
+    ),
+    (
+        Family::counter,
+        "uaperf_values_total",
+        "Values carried.",
+        |it| it.all.counters.values as f64,
+    ),
+    (
+        Family::gauge,
         "uaperf_requests_in_flight",
-        "gauge",
         "Requests without an answer yet.",
         |it| it.in_flight.values().sum::<i64>() as f64,
     ),
@@ -209,110 +217,56 @@ const SIMPLE: [Simple; 5] = [
 /// The same of phases that subscribe.
 const NOTIFIED: [Simple; 3] = [
     (
+        Family::counter,
         "uaperf_notified_values_total",
-        "counter",
         "Values and events that subscriptions brought.",
         |it| it.heard().values as f64,
     ),
     (
+        Family::counter,
         "uaperf_notifications_total",
-        "counter",
         "Messages that brought them.",
         |it| it.heard().messages as f64,
     ),
     (
+        Family::gauge,
         "uaperf_lost_values",
-        "gauge",
         "Values that were promised and are missing so far; messages where values cannot be counted.",
         |it| it.heard().lost as f64,
     ),
 ];
 
-/// Everything so far of all phases, in Prometheus's text format 0.0.4.
-pub fn prometheus(phases: &[Running]) -> String {
-    let mut text = String::new();
-    // Writing into a String does not fail.
-    for (name, kind, help, of) in SIMPLE {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+/// Everything so far of all phases.
+pub fn families(phases: &[Running]) -> Vec<Family> {
+    let of = |phases: &[&Running], (new, name, about, figure): Simple| {
+        let mut family = new(name, about);
         for phase in phases {
-            let _ = writeln!(text, "{name}{{{}}} {}", phase.labels(), of(phase));
+            family.add(phase.labels(), figure(phase));
         }
-    }
+        family
+    };
     let all: Vec<&Running> = phases.iter().collect();
-    let of = |it: &Running| it.all.response.clone();
+    let mut families: Vec<Family> = SIMPLE.map(|it| of(&all, it)).into();
     let about = "Response times, from when requests were due.";
-    histogram(&mut text, "uaperf_response_seconds", about, &all, of);
+    let mut times = Family::histogram("uaperf_response_seconds", about);
+    for phase in &all {
+        times.add_times(phase.labels(), &phase.all.response);
+    }
+    families.push(times);
     let notified: Vec<&Running> = phases.iter().filter(|it| it.is_notified()).collect();
-    if !notified.is_empty() {
-        for (name, kind, help, of) in NOTIFIED {
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for phase in &notified {
-                let _ = writeln!(text, "{name}{{{}}} {}", phase.labels(), of(phase));
-            }
-        }
-        let of = |it: &Running| it.all.delay.clone();
-        let about = "Delays of notified values, from their change to their arrival.";
-        histogram(&mut text, "uaperf_delay_seconds", about, &notified, of);
+    families.extend(NOTIFIED.map(|it| of(&notified, it)));
+    let about = "Delays of notified values, from their change to their arrival.";
+    let mut delays = Family::histogram("uaperf_delay_seconds", about);
+    for phase in &notified {
+        delays.add_times(phase.labels(), &phase.all.delay);
     }
-    text
+    families.push(delays);
+    families
 }
 
-fn histogram(
-    text: &mut String,
-    name: &str,
-    about: &str,
-    phases: &[&Running],
-    of: impl Fn(&Running) -> Histogram,
-) {
-    let _ = writeln!(text, "# HELP {name} {about}\n# TYPE {name} histogram");
-    for phase in phases {
-        let (labels, times) = (phase.labels(), of(phase));
-        for bound in BOUNDS {
-            let below = times.share_up_to(bound).unwrap_or(0.0) * times.count() as f64;
-            let le = bound as f64 / 1e9;
-            let _ = writeln!(
-                text,
-                "{name}_bucket{{{labels},le=\"{le}\"}} {}",
-                below.round()
-            );
-        }
-        let (sum, count) = (times.sum() as f64 / 1e9, times.count());
-        let _ = writeln!(
-            text,
-            "{name}_bucket{{{labels},le=\"+Inf\"}} {count}\n{name}_sum{{{labels}}} {sum}\n\
-             {name}_count{{{labels}}} {count}"
-        );
-    }
-}
-
-/// Bounds of the buckets: 1, 2 and 5 of each power of ten from 10 µs to 10 s.
-const BOUNDS: [u64; 19] = [
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    200_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    5_000_000,
-    10_000_000,
-    20_000_000,
-    50_000_000,
-    100_000_000,
-    200_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_000_000_000,
-    5_000_000_000,
-    10_000_000_000,
-];
-
-/// As the format wants values of labels.
-fn label(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n")
+/// The same in Prometheus's text format 0.0.4.
+pub fn prometheus(phases: &[Running]) -> String {
+    family::prometheus::text(&families(phases))
 }
 
 #[cfg(test)]

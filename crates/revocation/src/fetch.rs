@@ -14,7 +14,7 @@ const LONGEST_LIST: usize = 32 << 20;
 /// An answer of OCSP has a signature and a certificate or two.
 const LONGEST_STATUS: usize = 64 << 10;
 /// Status line and headers.
-const LONGEST_HEAD: usize = 16 << 10;
+pub(crate) const LONGEST_HEAD: usize = 16 << 10;
 
 /// Asks, and gives what came. No redirection is followed.
 pub(crate) fn fetch(question: &Question, until: Instant) -> Result<Vec<u8>, String> {
@@ -58,7 +58,7 @@ pub fn exchange(
     read(&mut stream, most, until)
 }
 
-fn connect(address: &Address, until: Instant) -> Result<TcpStream, String> {
+pub(crate) fn connect(address: &Address, until: Instant) -> Result<TcpStream, String> {
     let mut failed = "its name has no address".to_owned();
     for at in addresses(address, until)? {
         match TcpStream::connect_timeout(&at, left(until)?) {
@@ -102,7 +102,7 @@ fn in_time<T: Send + 'static>(
     answer.map_err(|_| LATE.to_owned())?
 }
 
-fn left(until: Instant) -> Result<Duration, String> {
+pub(crate) fn left(until: Instant) -> Result<Duration, String> {
     let left = until.saturating_duration_since(Instant::now());
     match left.is_zero() {
         true => Err(LATE.to_owned()),
@@ -113,7 +113,7 @@ fn left(until: Instant) -> Result<Duration, String> {
 /// Why nothing is known of what was not answered until its time was over.
 pub const LATE: &str = "no answer in time";
 
-fn text(error: std::io::Error) -> String {
+pub(crate) fn text(error: std::io::Error) -> String {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => LATE.to_owned(),
         _ => error.to_string(),

@@ -68,6 +68,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => ending::report(&error),
     };
+    metrics::finish();
     pcap::finish();
     ending::with_lost(code)
 }

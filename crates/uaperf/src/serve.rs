@@ -1,5 +1,6 @@
 //! `uaperf serve`: a workload server.
 
+mod figures;
 pub mod live;
 pub mod memory;
 mod offer;
@@ -31,7 +32,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::plant::Choice;
 use crate::screen::{self, tell};
-use crate::{looking_up, pcap, pinning, place};
+use crate::{looking_up, metrics, pcap, pinning, place};
 use running::Running;
 
 /// Serve an address space that is made to be a load
@@ -143,6 +144,8 @@ pub struct Args {
     #[arg(long, hide = true)]
     with_parent: bool,
     #[command(flatten)]
+    metrics: metrics::Args,
+    #[command(flatten)]
     pcap: pcap::Args,
 }
 
@@ -158,6 +161,7 @@ Examples:
                                                PubSub beside client and server
   uaperf serve --profile devices --count 20    20 devices on ports 4840 to 4859
   uaperf serve --fault drop,every=1000         without each thousandth notification message
+  uaperf serve --metrics :9464                 with figures for Prometheus
   uaperf serve --port 0 --register opc.tcp://localhost:4840
                                                known to the discovery server of this machine
 
@@ -182,6 +186,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.ledger {
         running::check_ledger(path)?;
     }
+    let listeners = args.metrics.open()?;
     let servers = start(config, args.count)?;
     let register = known.access(&args, global)?;
     let trusted = trusted(args.trust, &args.looking_up, global)?;
@@ -194,6 +199,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         register,
         register_every: known.every,
         capabilities: known.capabilities,
+        listeners,
     };
     if let (false, Some(first)) = (running.quiet, servers.first()) {
         // For people; who started this as a program reads standard output.

@@ -1,132 +1,160 @@
-//! A small HTTP server for scrapers, which come every few seconds and ask for one page.
+//! What other programs read while this one runs: a page for scrapers, and receivers to which figures are pushed.
 
 mod openmetrics;
+mod own;
+mod page;
+mod push;
+mod receiver;
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Longer requests are cut off: a line and a few headers are all that is read.
-const LONGEST: usize = 16 << 10;
-/// Who asks more slowly, or does not read, is not waited for: one is answered at a time.
-const PATIENCE: Duration = Duration::from_secs(2);
+use plan::unit::duration;
+use report::family::{Family, prometheus};
+use zeroize::Zeroizing;
 
-/// Where figures are read: an address, or a port of the loopback with or without a colon.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.strip_prefix(':').unwrap_or(text);
-    let whole = match port.parse::<u16>() {
-        Ok(port) => format!("127.0.0.1:{port}"),
-        Err(_) => text.to_owned(),
-    };
-    whole
-        .parse()
-        .map_err(|_| format!("{text:?} is no address (want :9464, 0.0.0.0:9464 or [::]:9464)"))
+use crate::failure::Failure;
+use crate::screen::{is_drawn_on, tell};
+use receiver::Receiver;
+
+pub use own::Own;
+pub use page::{address, serve};
+pub use push::finish;
+
+/// Who is told while it runs.
+#[derive(Debug, Default, clap::Args)]
+#[group(id = "metrics")]
+#[command(next_help_heading = "Output")]
+pub struct Args {
+    /// While it runs, answer Prometheus and readers of OpenMetrics here; an address, or a port of the loopback such as
+    /// :9464
+    #[arg(long, visible_alias = "metrics", value_name = "ADDR", value_parser = address)]
+    pub prometheus: Option<SocketAddr>,
+    /// While it runs, push figures there: otlp+http://HOST:4318 (OpenTelemetry), influx+http://HOST:8086/api/v2/write?org=O&bucket=B
+    /// or influx+http://HOST:8086/write?db=D; may be given several times
+    #[arg(long, value_name = "URL")]
+    pub push: Vec<Receiver>,
+    /// Time between two pushes [default: 5s]
+    #[arg(long, value_name = "DURATION", value_parser = every, requires = "push")]
+    pub push_every: Option<Duration>,
+    /// File whose first line is the token that the receiver of --push wants; else it comes from UAPERF_PUSH_TOKEN
+    #[arg(long, value_name = "FILE", requires = "push")]
+    pub push_token_file: Option<PathBuf>,
 }
 
-/// Answers with the page, in text format 0.0.4, from now on until this process ends. Who asks for OpenMetrics gets
-/// the same page as that.
-pub fn serve(
-    at: SocketAddr,
-    page: impl Fn() -> String + Send + 'static,
-) -> std::io::Result<SocketAddr> {
-    let listener = TcpListener::bind(at)?;
-    let bound = listener.local_addr()?;
-    std::thread::Builder::new()
-        .name("metrics".into())
-        .spawn(move || {
-            for stream in listener.incoming() {
-                match stream {
-                    // Who went away meanwhile comes again.
-                    Ok(stream) => drop(answer(stream, &page)),
-                    // Out of descriptors, say: not in a circle.
-                    Err(_) => std::thread::sleep(Duration::from_millis(100)),
-                }
-            }
-        })?;
-    Ok(bound)
+const EVERY: Duration = Duration::from_secs(5);
+
+fn every(text: &str) -> Result<Duration, String> {
+    let every = duration::parse(text).map_err(|error| error.to_string())?;
+    match (Duration::from_secs(1)..=Duration::from_secs(3600)).contains(&every) {
+        true => Ok(every),
+        false => Err(format!("{text:?} is out of range (want 1s to 1h)")),
+    }
 }
 
-fn answer(mut stream: TcpStream, page: &impl Fn() -> String) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut head = Vec::new();
-    let mut part = [0; 512];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let n = stream.read(&mut part)?;
-        head.extend(part.iter().take(n));
-        if n == 0 || head.len() > LONGEST {
-            return Err(ErrorKind::InvalidData.into());
+/// The variable that a token may stand in.
+const TOKEN: &str = "UAPERF_PUSH_TOKEN";
+
+/// Who listens, before there is anything to be told.
+#[derive(Debug, Default)]
+pub struct Listeners {
+    page: Option<TcpListener>,
+    receivers: Vec<Receiver>,
+    every: Duration,
+    token: Option<receiver::Token>,
+}
+
+impl Args {
+    /// Whether nobody is told.
+    pub fn is_none(&self) -> bool {
+        self.prometheus.is_none() && self.push.is_empty()
+    }
+
+    /// Opens what was asked for. Has to be called before anything is measured.
+    pub fn open(&self) -> Result<Listeners, Failure> {
+        let page = match self.prometheus {
+            Some(at) => Some(TcpListener::bind(at).map_err(|error| cannot(at, &error))?),
+            None => None,
+        };
+        let token = self.token()?;
+        if token.is_some() && self.push.len() > 1 {
+            // It would be shown to all of them.
+            let what = format!(
+                "a token and {} receivers: which of them is it for?",
+                self.push.len()
+            );
+            return Err(Failure::usage(what).hint(
+                "give one --push alone, or take the token away (--push-token-file, UAPERF_PUSH_TOKEN)",
+            ));
         }
+        Ok(Listeners {
+            page,
+            receivers: self.push.clone(),
+            every: self.push_every.unwrap_or(EVERY),
+            token,
+        })
     }
-    stream.write_all(response(&String::from_utf8_lossy(&head), page).as_bytes())
+
+    fn token(&self) -> Result<Option<receiver::Token>, Failure> {
+        let text = match &self.push_token_file {
+            Some(file) => Some(first_line(file).map_err(|error| {
+                Failure::usage(format!("--push-token-file {}: {error}", file.display()))
+            })?),
+            None if self.push.is_empty() => None,
+            None => std::env::var(TOKEN).ok().map(Into::into),
+        };
+        let text = text.filter(|it| !it.trim().is_empty());
+        text.map(receiver::Token::new)
+            .transpose()
+            .map_err(Failure::usage)
+    }
 }
 
-fn response(head: &str, page: impl Fn() -> String) -> String {
-    let mut lines = head.split("\r\n");
-    let mut words = lines.next().unwrap_or_default().split(' ');
-    let method = words.next().unwrap_or_default();
-    let path = words.next().unwrap_or_default();
-    let open = lines
-        .filter_map(|line| line.split_once(':'))
-        .any(|(name, value)| name.eq_ignore_ascii_case("accept") && openmetrics::is_wanted(value));
-    let text = "text/plain; version=0.0.4; charset=utf-8";
-    let (status, kind, body) = match (method, path.split('?').next().unwrap_or_default()) {
-        ("GET" | "HEAD", "/metrics" | "/") if open => {
-            ("200 OK", openmetrics::TYPE, openmetrics::of(&page()))
+fn first_line(file: &Path) -> std::io::Result<Zeroizing<String>> {
+    let text = std::fs::read_to_string(file).map(Zeroizing::new)?;
+    Ok(text.lines().next().unwrap_or_default().to_owned().into())
+}
+
+fn cannot(at: SocketAddr, error: &std::io::Error) -> Failure {
+    let hint = "another program may have the port: take another one, or 0 for a free one";
+    Failure::usage(format!("--prometheus {at}: {error}")).hint(hint)
+}
+
+impl Listeners {
+    /// From now on they are told what `families` gives, each time anew. What goes wrong with a receiver is told by `warn`.
+    pub fn begin(
+        self,
+        families: impl Fn() -> Vec<Family> + Send + Sync + 'static,
+        warn: impl Fn(String) + Send + Sync + 'static,
+    ) -> Result<(), Failure> {
+        let own = Own::new();
+        let all = Arc::new(move || {
+            let mut all = families();
+            all.extend(own.families());
+            all.extend(push::families());
+            all
+        });
+        let warn = Arc::new(warn);
+        for receiver in self.receivers {
+            let (told, warn) = (Arc::clone(&all), Arc::clone(&warn));
+            push::begin(receiver, self.token.clone(), self.every, told, warn).map_err(|error| {
+                Failure::new(format!("cannot start a thread for --push: {error}"))
+            })?;
         }
-        ("GET" | "HEAD", "/metrics" | "/") => ("200 OK", text, page()),
-        ("GET" | "HEAD", _) => ("404 Not Found", text, "want /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", text, "want GET\n".to_owned()),
-    };
-    let length = body.len();
-    let body = if method == "HEAD" { "" } else { &body };
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n{body}"
-    )
+        if let Some(listener) = self.page {
+            let bound = page::answer_at(listener, move || prometheus::text(&all()))
+                .map_err(|error| Failure::new(format!("--prometheus: {error}")))?;
+            tell!("prometheus  http://{bound}/metrics");
+        }
+        Ok(())
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(head: &str) -> String {
-        response(head, || "a 1\n".to_owned())
-    }
-
-    #[test]
-    fn only_the_page_is_given_and_only_to_those_who_ask_for_it() {
-        assert!(
-            asked("GET /metrics HTTP/1.1")
-                .ends_with("Content-Length: 4\r\nConnection: close\r\n\r\na 1\n")
-        );
-        assert!(asked("GET /metrics?x=1 HTTP/1.1").starts_with("HTTP/1.1 200"));
-        assert!(asked("HEAD /metrics HTTP/1.1").ends_with("\r\n\r\n"));
-        assert!(asked("GET /other HTTP/1.1").starts_with("HTTP/1.1 404"));
-        assert!(asked("POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
-        assert!(asked("").starts_with("HTTP/1.1 405"));
-    }
-
-    #[test]
-    fn openmetrics_is_given_to_those_who_accept_it() {
-        let open =
-            "GET /metrics HTTP/1.1\r\naccept: application/openmetrics-text; version=1.0.0\r\n\r\n";
-        let answer = asked(open);
-        assert!(
-            answer.contains("\r\nContent-Type: application/openmetrics-text; version=1.0.0"),
-            "{answer}"
-        );
-        assert!(answer.ends_with("\r\n\r\na 1\n# EOF\n"), "{answer}");
-        let other = "GET /metrics HTTP/1.1\r\nAccept: text/plain\r\n\r\n";
-        assert!(asked(other).ends_with("\r\n\r\na 1\n"));
-    }
-
-    #[test]
-    fn a_port_alone_is_one_of_the_loopback() {
-        let at = |text| address(text).map(|it| it.to_string());
-        assert_eq!(at(":9464").as_deref(), Ok("127.0.0.1:9464"));
-        assert_eq!(at("9464").as_deref(), Ok("127.0.0.1:9464"));
-        assert_eq!(at("[::]:9464").as_deref(), Ok("[::]:9464"));
-        assert!(at("here").is_err() && at(":70000").is_err());
+/// A line on standard error, unless a picture is drawn there: what was lost is said at the end.
+pub fn warn(line: String) {
+    if !is_drawn_on() {
+        tell!("{line}");
     }
 }

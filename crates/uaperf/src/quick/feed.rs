@@ -1,18 +1,16 @@
-//! What other programs are told while phases run: a file that grows, and a page that Prometheus reads.
+//! What other programs are told while phases run: a file that grows, and figures for those who read or take them.
 
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use load::engine::Progress;
-use report::running::{Running, prometheus};
+use report::running::{Running, families};
 
 use crate::failure::Failure;
 use crate::lost;
 use crate::metrics;
-use crate::screen::tell;
 use crate::written;
 
 /// What is told while it runs.
@@ -23,10 +21,8 @@ pub struct Args {
     /// While it runs, write a line of JSON each second; a file that is there is replaced
     #[arg(long, value_name = "FILE")]
     pub live_file: Option<PathBuf>,
-    /// While it runs, answer Prometheus and readers of OpenMetrics here; an address, or a port of the loopback such as
-    /// :9464
-    #[arg(long, visible_alias = "metrics", value_name = "ADDR", value_parser = metrics::address)]
-    pub prometheus: Option<SocketAddr>,
+    #[command(flatten)]
+    pub metrics: metrics::Args,
 }
 
 /// Phases that run side by side tell the same listeners.
@@ -79,7 +75,7 @@ const LINE: Duration = Duration::from_secs(1);
 impl Args {
     /// Opens what was asked for. Has to be called before anything is measured.
     pub fn open(&self) -> Result<(), Failure> {
-        if self.live_file.is_none() && self.prometheus.is_none() {
+        if self.live_file.is_none() && self.metrics.is_none() {
             return Ok(());
         }
         let file = match &self.live_file {
@@ -99,16 +95,14 @@ impl Args {
             point: Mutex::default(),
             file,
         });
-        if let Some(address) = self.prometheus {
-            let told = Arc::clone(&feed);
-            let page = move || {
-                let phases = told.phases.lock().unwrap_or_else(PoisonError::into_inner);
-                prometheus(&phases)
-            };
-            let bound = metrics::serve(address, page)
-                .map_err(|error| Failure::usage(format!("--prometheus {address}: {error}")))?;
-            tell!("prometheus  http://{bound}/metrics");
-        }
+        let told = Arc::clone(&feed);
+        let all = move || {
+            let phases = told.phases.lock().unwrap_or_else(PoisonError::into_inner);
+            // Phases are not held up while their figures are written: a copy is.
+            let phases = phases.clone();
+            families(&phases)
+        };
+        self.metrics.open()?.begin(all, metrics::warn)?;
         // A second command in the same process would go on with the first one's.
         let _ = FEED.set(feed);
         Ok(())

@@ -11,10 +11,12 @@ use anyhow::Context;
 use load::access::Access;
 use plant::{Server, Watch};
 
+use super::figures;
 use super::live::{self, Display};
 use super::publishing::Publishers;
 use super::registering::{self, Registering};
 use crate::failure::Failure;
+use crate::metrics::Listeners;
 use crate::screen;
 
 /// How a server is run.
@@ -31,6 +33,8 @@ pub struct Running {
     pub register_every: Duration,
     /// What they are told that it can do.
     pub capabilities: Vec<String>,
+    /// Who reads figures meanwhile, or is sent them.
+    pub listeners: Listeners,
 }
 
 /// Exit code of a program that was interrupted twice.
@@ -59,6 +63,11 @@ pub fn run(
         running.register_every,
         &Display::notes(display.as_ref()),
     );
+    let (told, notes) = (watches.clone(), Display::notes(display.as_ref()));
+    let figures = move || figures::families(&told);
+    running
+        .listeners
+        .begin(figures, move |line| notes.warn(line))?;
     let end = ended.recv().context("nobody is left who could end this")?;
     // First of all, so that nobody is sent here any more.
     registering.end();
