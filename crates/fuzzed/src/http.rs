@@ -32,6 +32,7 @@ fn feed(role: Role, waiting: u32, bytes: &[u8], piece: usize) -> (Vec<u8>, Resul
         host: "plc:443".into(),
         path: String::new(),
         longest: MOST,
+        longest_text: MOST,
         media: Media::Binary,
         origin: (waiting & 1 == 0).then(|| "*".to_owned()),
     };

@@ -1,6 +1,7 @@
 //! What a server or a discovery server knows of servers and endpoints, asked without a session
 //! (Part 4, 5.5).
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use capture::Recorder;
@@ -13,7 +14,7 @@ use wire::types::{
 use wire::url::{Transport, Url};
 
 use crate::access::with_anybody;
-use crate::transport::{CallError, Link, LinkError, Options, Steps};
+use crate::transport::{CallError, Link, LinkError, Options, Proxy, Steps, Way};
 
 /// What was found, and how long it took.
 #[derive(Debug, Clone, Serialize)]
@@ -83,11 +84,12 @@ pub fn discover(
     url: &Url,
     repeat: u32,
     timeout: Duration,
-    recorder: Option<Recorder>,
+    (proxy, recorder): (Option<Arc<Proxy>>, Option<Recorder>),
 ) -> Result<Discovered, LinkError> {
     let options = Options {
         tls: with_anybody().filter(|_| url.transport() != Transport::Tcp),
         timeout,
+        way: proxy.map_or(Way::Dial, Way::Proxied),
         recorder,
         ..Options::default()
     };

@@ -17,6 +17,8 @@ pub struct Probe {
     pub url: String,
     /// The address that answered.
     pub address: String,
+    /// The proxy between, whose address that is then.
+    pub proxy: Option<String>,
     /// What TLS agreed on, where the transport has it.
     pub tls: Option<Tls>,
     /// What the server offers over the transport of the URL.
@@ -166,6 +168,7 @@ fn describe(access: &Access, opening: &Opening, session: &Session, about: About)
     Probe {
         url: access.url.to_string(),
         address: session.link().address().to_string(),
+        proxy: access.proxy.as_ref().map(|proxy| proxy.to_string()),
         tls: session.link().secured().map(|it| Tls {
             version: it.version,
             cipher: it.cipher,

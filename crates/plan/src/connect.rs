@@ -42,9 +42,10 @@ pub enum ConnectKind {
 }
 
 /// The steps to a session.
-const OPENING: [&str; 12] = [
+const OPENING: [&str; 13] = [
     "name lookup",
     "TCP connect",
+    "proxy tunnel",
     "TLS handshake",
     "WebSocket upgrade",
     "hello",
@@ -78,7 +79,7 @@ impl Connect {
 
     /// What one round is made of, in order.
     pub const fn steps(&self) -> &'static [&'static str] {
-        const WHOLE: [&str; 15] = [
+        const WHOLE: [&str; 16] = [
             OPENING[0],
             OPENING[1],
             OPENING[2],
@@ -91,11 +92,12 @@ impl Connect {
             OPENING[9],
             OPENING[10],
             OPENING[11],
+            OPENING[12],
             "read",
             "close session",
             "close channel",
         ];
-        const BACK: [&str; 12] = [
+        const BACK: [&str; 13] = [
             OPENING[0],
             OPENING[1],
             OPENING[2],
@@ -106,7 +108,8 @@ impl Connect {
             OPENING[7],
             OPENING[8],
             OPENING[9],
-            OPENING[11],
+            OPENING[10],
+            OPENING[12],
             "read",
         ];
         match self.kind {

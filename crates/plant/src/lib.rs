@@ -65,7 +65,7 @@ pub use describe::{Brokered, Plant, Publishing, Secured};
 pub use directory::REGISTER_EVERY;
 pub use endpoints::endpoints_at;
 pub use fault::{Effect, Fault, FaultCount, FaultError, NoSuchNode, Pick, Rule, Target};
-pub use file::{LEAST_MEMORY, is_origin};
+pub use file::{LEAST_MEMORY, is_origin, json_request};
 pub use ledger::{GroundTruth, Messages, Subscriptions, Taking, TakingNow, Tally, Updates, Values};
 pub use limits::{Limits, Transfer};
 pub use nodeset::{LeftOut, Loaded, NodeSet, NodeSetError};

@@ -46,6 +46,9 @@ impl std::str::FromStr for Transfer {
 pub struct Limits {
     /// Sizes of chunks and messages.
     pub sizes: wire::frame::Limits,
+    /// Bytes of the longest request in JSON, as it comes and as a message in binary: each is turned into that in one go, which
+    /// holds up whoever is served by the same thread.
+    pub json_request: usize,
     /// Connections at a time, those without a session too.
     pub connections: usize,
     /// Bytes of memory that a connection has for messages on their way in and out.
@@ -104,6 +107,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             sizes: wire::frame::Limits::default(),
+            json_request: 1024 * 1024,
             connections: 10_000,
             connection_memory: 64 * 1024 * 1024,
             sessions: 10_000,

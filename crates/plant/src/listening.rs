@@ -42,12 +42,16 @@ impl Listening {
             0 => usize::MAX,
             bytes => bytes as usize,
         };
+        let text = longest.min(config.limits.json_request);
         let inside = [
             (
                 config.wss,
-                Inside::Wss(config.has_json_sockets().then_some(longest)),
+                Inside::Wss(config.has_json_sockets().then_some(text)),
             ),
-            (config.https, Inside::Https(longest, config.cors.clone())),
+            (
+                config.https,
+                Inside::Https((longest, text), config.cors.clone()),
+            ),
         ];
         let asked = inside
             .into_iter()

@@ -56,8 +56,8 @@ struct Arrival {
 pub enum Inside {
     /// A WebSocket; with messages in JSON of at most so many bytes, if any are taken.
     Wss(Option<usize>),
-    /// Requests of HTTP, with bodies of at most so many bytes, of pages of this origin, too.
-    Https(usize, Option<String>),
+    /// Requests of HTTP, with bodies of at most so many bytes, and so many in JSON, of pages of this origin, too.
+    Https((usize, usize), Option<String>),
 }
 
 impl Inside {

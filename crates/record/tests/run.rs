@@ -135,6 +135,7 @@ fn full() -> Run {
         security: "None:None".to_owned(),
         user: "anonymous".to_owned(),
         link: Some("rate=2Mbit/s,delay=20ms".to_owned()),
+        proxy: Some("http://proxy:3128".to_owned()),
         dscp: Some("46".to_owned()),
         limits: [("MaxNodesPerRead".to_owned(), 1000)].into(),
     }];

@@ -156,6 +156,9 @@ fn targets(page: &mut Page, targets: &[Target]) {
         if let Some(link) = &target.link {
             page.row("", &format!("over an emulated link: {link}"));
         }
+        if let Some(proxy) = &target.proxy {
+            page.row("", &format!("through the proxy {proxy}"));
+        }
         if let Some(dscp) = &target.dscp {
             page.row("", &format!("packets marked with DSCP {dscp}"));
         }

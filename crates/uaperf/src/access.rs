@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::{looking_up, pcap, place, reverse, usage};
+use crate::{looking_up, pcap, place, proxy, reverse, secret, usage};
 use plan::unit::duration;
 
 /// How a server is reached.
@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "ENCODING", value_enum, default_value_t)]
     encoding: Encoding,
     /// Put a link between here and the server: a preset such as 4g or satellite, or 2Mbit/s,delay=20ms,loss=1%
-    #[arg(long, value_name = "PRESET|SPEC")]
+    #[arg(long, value_name = "PRESET|SPEC", conflicts_with = "proxy")]
     link: Option<Spec>,
     /// Mark packets to the server with this class of traffic (DSCP): 0 to 63, or ef, va, le, cs0 to cs7, af11 to af43
     #[arg(long, value_name = "CLASS", conflicts_with = "link")]
@@ -74,6 +74,8 @@ pub struct Args {
     /// How long each step and each call may take
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
     timeout: Duration,
+    #[command(flatten)]
+    proxies: proxy::Args,
     #[command(flatten)]
     reverse: reverse::Args,
     #[command(flatten)]
@@ -149,8 +151,9 @@ impl Args {
     }
 
     /// Options that mean something in the process that was started only, or that hold a secret.
-    const OWN: [&str; 4] = [
+    const OWN: [&str; 5] = [
         "--password-file",
+        "--proxy-password-file",
         "--pcap",
         "--pcap-max",
         "--listen-reverse",
@@ -242,6 +245,7 @@ impl Args {
             json: self.encoding == Encoding::Json,
             dscp: self.dscp,
             link: self.link(&url)?,
+            proxy: self.proxies.to(&url)?,
             callers: self.callers()?,
             recorder: self.pcap.begin()?,
             session_timeout: self.session_timeout,
@@ -252,6 +256,11 @@ impl Args {
 
     /// Where servers are awaited that dial.
     fn callers(&self) -> Result<Option<Arc<Callers>>, Failure> {
+        if self.reverse.is_asked() && self.proxies.is_asked() {
+            return Err(Failure::usage(
+                "--proxy and --listen-reverse: a proxy leads to servers that are dialled (want one of them)",
+            ));
+        }
         let callers = self.reverse.begin()?;
         match (&callers, &self.link) {
             (Some(_), Some(_)) => Err(Failure::usage(
@@ -314,7 +323,7 @@ impl Args {
             return Ok(vec![self.user()?; sessions as usize]);
         };
         let passwords = match &self.password_file {
-            Some(file) => lines(file)?,
+            Some(file) => secret::lines(file)?,
             None => vec![self.password(pattern)?],
         };
         if passwords.len() > 1 && passwords.len() < sessions as usize {
@@ -348,7 +357,7 @@ impl Args {
 /// The password of a name: of a file, UAPERF_PASSWORD, or typed in.
 pub fn password(file: Option<&Path>, name: &str) -> anyhow::Result<Zeroizing<String>> {
     if let Some(file) = file {
-        return first_line(file);
+        return secret::first_line(file);
     }
     if let Ok(password) = std::env::var("UAPERF_PASSWORD") {
         return Ok(Zeroizing::new(password));
@@ -370,19 +379,6 @@ pub fn listener(url: &Url) -> Option<u32> {
 
 /// Stands for the number of a session in the name of its user.
 const NUMBER: &str = "{n}";
-
-fn first_line(file: &Path) -> anyhow::Result<Zeroizing<String>> {
-    Ok(lines(file)?.into_iter().next().unwrap_or_default())
-}
-
-/// The lines of a file, without empty ones at its end.
-fn lines(file: &Path) -> anyhow::Result<Vec<Zeroizing<String>>> {
-    let text = std::fs::read_to_string(file)
-        .map(Zeroizing::new)
-        .with_context(|| format!("cannot read the password from {}", file.display()))?;
-    let lines = text.trim_end_matches(['\r', '\n']).lines();
-    Ok(lines.map(|line| Zeroizing::new(line.to_owned())).collect())
-}
 
 /// The token in a file, without the ends of lines behind it.
 fn token(file: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {

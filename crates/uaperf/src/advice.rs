@@ -1,11 +1,12 @@
 //! What to try when a server cannot be reached or turns us away.
 
 use load::access::{Access, AccessError, Credentials};
-use load::transport::{CallError, LinkError, Step};
+use load::transport::{CallError, LinkError, ProxyError, Step};
 use pki::StoreError;
 use wire::channel::ChannelError;
 use wire::session::client::SessionError;
 use wire::types::StatusCode;
+use wss::connect::ConnectError;
 use wss::{HttpError, Rejected, TlsError, TunnelError};
 
 use crate::failure::Failure;
@@ -111,12 +112,46 @@ fn link(error: &LinkError, access: &Access) -> Option<String> {
             "is there a path in the URL of its opc.https endpoint? `uaperf discover` shows its endpoints over opc.tcp"
                 .into()
         }
+        LinkError::Proxy { error, .. } => {
+            let between = access.proxy.as_ref();
+            proxy(error, between.is_some_and(|it| it.has_login()))
+        }
         LinkError::NotReverse(_) => "give the server's opc.tcp:// URL with --listen-reverse".into(),
         LinkError::ClosedAt(Step::OpenChannel) => distrusted(access),
         LinkError::Channel(ChannelError::Peer(message)) => return status(message.status, access),
         LinkError::Channel(error) => return status(error.status(), access),
         _ => return None,
     })
+}
+
+/// What to do about a proxy that makes no tunnel; it was told who asks, or was not.
+pub fn proxy(error: &ProxyError, has_login: bool) -> String {
+    let text = match error {
+        ProxyError::Answer(ConnectError::Login { schemes })
+            if !schemes.iter().any(|it| it.eq_ignore_ascii_case("basic")) =>
+        {
+            "uaperf logs in by Basic only: let this host through without a login, or name another proxy with --proxy"
+        }
+        ProxyError::Answer(ConnectError::Login { .. }) if has_login => {
+            "the proxy did not take the login: check its user, and the password in UAPERF_PROXY_PASSWORD or \
+             --proxy-password-file"
+        }
+        ProxyError::Answer(ConnectError::Login { .. }) => {
+            "say who asks: --proxy http://USER@HOST:PORT, with the password in UAPERF_PROXY_PASSWORD or \
+             --proxy-password-file FILE"
+        }
+        ProxyError::Answer(ConnectError::Refused {
+            status: 502..=504, ..
+        }) => {
+            "the proxy reaches no server there: it looks the host of the URL up, and dials its port"
+        }
+        ProxyError::Answer(ConnectError::Refused { .. }) => {
+            "the proxy decides who may reach which host and port: many let through to port 443 only"
+        }
+        ProxyError::Answer(_) => "is that the port of a proxy that speaks HTTP without TLS?",
+        _ => "check host and port of --proxy; is the proxy running, and may this host reach it?",
+    };
+    text.to_owned()
 }
 
 /// Certificates of TLS are trusted as those of channels are.

@@ -5,11 +5,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use load::discover::{Asked, Discovered, discover};
+use load::transport::LinkError;
 use plan::unit::duration::{parse, show};
 use wire::url::Url;
 
+use crate::advice;
 use crate::failure::Failure;
 use crate::pcap;
+use crate::proxy;
 use crate::screen;
 
 /// Ask a server or a discovery server what it knows: FindServers, GetEndpoints, FindServersOnNetwork
@@ -29,6 +32,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    proxies: proxy::Args,
+    #[command(flatten)]
     pcap: pcap::Args,
 }
 
@@ -41,11 +46,17 @@ Examples:
 
 /// Carries out `uaperf discover`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let found =
-        discover(&args.url, args.repeat, args.timeout, args.pcap.begin()?).map_err(|error| {
-            let told = Failure::new(format!("{}: {error}", args.url));
-            told.hint("is a server running there, and is it the right port?")
-        })?;
+    let url = &args.url;
+    let proxy = args.proxies.to(url)?;
+    let has_login = proxy.as_ref().map(|it| it.has_login());
+    let around = (proxy, args.pcap.begin()?);
+    let found = discover(url, args.repeat, args.timeout, around).map_err(|error| {
+        let told = Failure::new(format!("{url}: {error}"));
+        told.hint(match &error {
+            LinkError::Proxy { error, .. } => advice::proxy(error, has_login == Some(true)),
+            _ => "is a server running there, and is it the right port?".to_owned(),
+        })
+    })?;
     screen::print(&found, args.json, write_screen)?;
     // Every server has these two (Part 4, 5.5.2 and 5.5.4).
     let refused = [
@@ -54,9 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ];
     for (service, refused) in refused {
         if let Some(status) = refused {
-            return Err(
-                Failure::new(format!("{}: {service} was refused: {status}", args.url)).into(),
-            );
+            return Err(Failure::new(format!("{url}: {service} was refused: {status}")).into());
         }
     }
     Ok(ExitCode::SUCCESS)

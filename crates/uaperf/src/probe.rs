@@ -53,7 +53,10 @@ const LABEL: usize = 13;
 /// A screen of text.
 pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
     let about = &probe.about;
-    writeln!(out, "{}  ({})", probe.url, probe.address)?;
+    match &probe.proxy {
+        None => writeln!(out, "{}  ({})", probe.url, probe.address)?,
+        Some(proxy) => writeln!(out, "{}  (through the proxy {proxy})", probe.url)?,
+    }
     if let Some(tls) = &probe.tls {
         writeln!(out, "over {} with {}", tls.version, tls.cipher)?;
     }

@@ -83,6 +83,10 @@ pub struct Args {
     /// [default: half of what is free]
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     memory: Option<Bytes>,
+    /// The longest request in JSON, such as 4MiB: each is turned into binary in one go, and others wait meanwhile
+    /// [default: the plant's, or 1MiB]
+    #[arg(long, value_name = "SIZE", value_parser = memory::json_request)]
+    json_request: Option<usize>,
     /// Offer this POLICY:MODE only; may be given several times [default: None, and all others
     /// that there is a certificate for; one for RSA is made]
     #[arg(long, value_name = "POLICY:MODE")]
@@ -400,6 +404,9 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
     if args.memory.is_some() {
         config.memory = memory::budget(args.memory);
     }
+    if let Some(bytes) = args.json_request {
+        config.limits.json_request = bytes;
+    }
     if let Some(threads) = args.threads {
         config.threads = threads.into();
     }
@@ -626,6 +633,7 @@ mod tests {
             ("--transfer never", "transfer = \"never\""),
             ("--transfer anyone", "transfer = \"anyone\""),
             ("--memory 6MiB", "[limits]\nmemory = \"6MiB\""),
+            ("--json-request 4MiB", "[limits]\njson_request = \"4MiB\""),
             ("--allow-nodes 5", "[limits]\nadded_nodes = 5"),
             ("--discovery", "discovery = true"),
             ("--register-every 2s", "register_every = \"2s\""),
@@ -646,6 +654,9 @@ mod tests {
         }
         let refused = |word: &str| definition().try_get_matches_from(["serve", "--memory", word]);
         assert!(refused("1000kB").is_err() && refused("1MiB").is_ok());
+        let json =
+            |word: &str| definition().try_get_matches_from(["serve", "--json-request", word]);
+        assert!(json("63KiB").is_err() && json("64KiB").is_ok());
     }
 
     #[test]

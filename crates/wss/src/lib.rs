@@ -4,8 +4,10 @@
 //! A [`Tunnel`] has neither socket nor clock. It is told which bytes of a socket came, and says which ones are to be
 //! written; what goes in and comes out on the other side is what `opc.tcp` carries. [`Tunnel::read`] and
 //! [`Tunnel::write`] are this for whoever has a socket, with the results that a socket itself would have. A tunnel may be
-//! [bare](Tunnel::bare): TLS alone, for what is not OPC UA, such as MQTT.
+//! [bare](Tunnel::bare): TLS alone, for what is not OPC UA, such as MQTT. [`connect`] is what comes before all of it where a
+//! proxy lies between.
 
+pub mod connect;
 mod frame;
 mod http;
 mod mask;

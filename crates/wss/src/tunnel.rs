@@ -212,6 +212,7 @@ impl Tunnel {
             host: address(host, port),
             path: path.to_owned(),
             longest,
+            longest_text: longest,
             media,
             origin: None,
         };
@@ -221,19 +222,21 @@ impl Tunnel {
         Ok(tunnel)
     }
 
-    /// From a client of `opc.https`, whose requests have at most so many bytes, and may be those of pages of this origin.
+    /// From a client of `opc.https`, whose requests have at most so many bytes, and so many in JSON, and may be those of pages of
+    /// this origin.
     ///
     /// # Errors
     /// TLS cannot begin.
     pub fn accept_posts(
         config: &TlsServer,
-        longest: usize,
+        (longest, longest_text): (usize, usize),
         origin: Option<&str>,
     ) -> Result<Self, TunnelError> {
         let about = Http {
             host: String::new(),
             path: String::new(),
             longest,
+            longest_text,
             media: Media::Binary,
             origin: origin.map(str::to_owned),
         };

@@ -42,7 +42,7 @@ use client_identities::Own;
 use crate::relay::Background;
 use crate::transport::tasks::blocking;
 use crate::transport::{
-    CallError, Callers, Dscp, Link, LinkError, Options, ServerCheck, Step, Steps, Way,
+    CallError, Callers, Dscp, Link, LinkError, Options, Proxy, ServerCheck, Step, Steps, Way,
 };
 
 /// Whether the server's certificate has to be a trusted one.
@@ -85,6 +85,8 @@ pub struct Access {
     pub sources: u32,
     /// A link that lies between us and the server, and is kept for as long as this.
     pub link: Option<Arc<Background>>,
+    /// The proxy that makes a tunnel to the server, if there is one between.
+    pub proxy: Option<Arc<Proxy>>,
     /// Where the server is awaited, if it is the one that dials.
     pub callers: Option<Arc<Callers>>,
     /// Records what goes over all connections, and the keys of their channels.
@@ -263,6 +265,7 @@ impl Access {
             plain_password: false,
             sources: 0,
             link: None,
+            proxy: None,
             callers: None,
             recorder: None,
             tls: Tls::default(),
@@ -497,10 +500,11 @@ impl Access {
 
     /// How the server is reached.
     pub(crate) fn way(&self) -> Way {
-        match (&self.callers, &self.link) {
-            (Some(callers), _) => Way::Called(Arc::clone(callers)),
-            (None, Some(link)) => Way::Through(link.address()),
-            (None, None) => Way::Dial,
+        match (&self.callers, &self.link, &self.proxy) {
+            (Some(callers), _, _) => Way::Called(Arc::clone(callers)),
+            (None, Some(link), _) => Way::Through(link.address()),
+            (None, None, Some(proxy)) => Way::Proxied(Arc::clone(proxy)),
+            (None, None, None) => Way::Dial,
         }
     }
 

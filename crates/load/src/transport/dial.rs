@@ -16,29 +16,29 @@ use super::{Clock, LinkError};
 
 /// The addresses of a server's name.
 pub fn look_up(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
+    look_up_host(url.host(), url.port())
+}
+
+fn look_up_host(host: &str, port: u16) -> Result<Vec<SocketAddr>, LinkError> {
     let failed = |error| LinkError::Lookup {
-        host: url.host().to_owned(),
+        host: host.to_owned(),
         error,
     };
-    let addresses: Vec<_> = (url.host(), url.port())
-        .to_socket_addrs()
-        .map_err(failed)?
-        .collect();
+    let addresses: Vec<_> = (host, port).to_socket_addrs().map_err(failed)?.collect();
     if addresses.is_empty() {
         return Err(failed(io::Error::other("it has no address")));
     }
-    debug!(host = url.host(), ?addresses, "looked up");
+    debug!(host, ?addresses, "looked up");
     Ok(addresses)
 }
 
-/// The same, with turns for others while a name is looked up.
-pub async fn look_up_in_turn(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
-    let host = url.host().trim_matches(['[', ']']);
+/// The same of a host and a port, with turns for others while a name is looked up.
+pub async fn look_up_in_turn(host: &str, port: u16) -> Result<Vec<SocketAddr>, LinkError> {
     if host.parse::<IpAddr>().is_ok() {
-        return look_up(url);
+        return look_up_host(host, port);
     }
-    let url = url.clone();
-    aside(move || look_up(&url)).await
+    let host = host.to_owned();
+    aside(move || look_up_host(&host, port)).await
 }
 
 /// A second address is tried when the first one has not answered by then (RFC 8305, 5: Connection Attempt Delay).

@@ -10,6 +10,7 @@ use wire::frame::FrameError;
 use wire::service::{self, DecodeError, EncodeError};
 use wire::types::StatusCode;
 use wire::url::Url;
+use wss::connect::ConnectError;
 
 use super::Step;
 
@@ -43,6 +44,14 @@ pub enum LinkError {
         address: SocketAddr,
         /// What the system said.
         error: io::Error,
+    },
+    /// There is no tunnel through the proxy.
+    #[error("proxy {proxy}: {error}")]
+    Proxy {
+        /// Which one.
+        proxy: String,
+        /// Why not.
+        error: ProxyError,
     },
     /// The server was to dial, and did not.
     #[error("no server of this URL dialled {at} within {after:?}{}", came(.others))]
@@ -105,6 +114,27 @@ pub enum LinkError {
     /// The socket failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+/// Why there is no tunnel through a proxy.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ProxyError {
+    /// It cannot be reached itself.
+    #[error(transparent)]
+    Unreachable(Box<LinkError>),
+    /// It says no, or nothing of use.
+    #[error(transparent)]
+    Answer(#[from] ConnectError),
+    /// It says nothing.
+    #[error("no answer to the request for a tunnel within {0:?}")]
+    Silent(Duration),
+    /// It hangs up.
+    #[error("it closed the connection without an answer")]
+    Closed,
+    /// The socket failed.
+    #[error(transparent)]
+    Io(io::Error),
 }
 
 fn came(others: &[String]) -> String {

@@ -9,6 +9,8 @@ pub enum Step {
     Lookup,
     /// TCP connects.
     Connect,
+    /// A proxy makes a tunnel to the server (CONNECT of HTTP).
+    Proxy,
     /// TLS shakes hands, and the server's TLS certificate is judged.
     Tls,
     /// HTTP becomes a WebSocket.
@@ -39,9 +41,10 @@ pub enum Step {
 
 impl Step {
     /// All of them, in order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Lookup,
         Self::Connect,
+        Self::Proxy,
         Self::Tls,
         Self::Upgrade,
         Self::Hello,
@@ -62,6 +65,7 @@ impl Step {
         match self {
             Self::Lookup => "name lookup",
             Self::Connect => "TCP connect",
+            Self::Proxy => "proxy tunnel",
             Self::Tls => "TLS handshake",
             Self::Upgrade => "WebSocket upgrade",
             Self::Hello => "hello",

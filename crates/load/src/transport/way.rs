@@ -1,6 +1,6 @@
 //! How a server is reached: who dials, through what, and what a link is opened with.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use super::check::ServerCheck;
 use super::dial::{Own, connect_in_turn, look_up_in_turn};
 use super::dscp::Dscp;
 use super::posts::Beside;
+use super::proxy::Proxy;
 use super::{LinkError, Step, Steps, Stream, tunnel};
 
 /// How a server is reached.
@@ -27,6 +28,8 @@ pub enum Way {
     Dial,
     /// At the address of a relay that leads there.
     Through(SocketAddr),
+    /// In a tunnel that a proxy makes to it.
+    Proxied(Arc<Proxy>),
     /// It dials.
     Called(Arc<Callers>),
 }
@@ -59,12 +62,14 @@ impl Way {
                 return Ok((socket, call.address, call.hello));
             }
             Self::Through(relay) => vec![*relay],
-            Self::Dial => look_up_in_turn(url).await?,
+            Self::Proxied(proxy) => proxy.look_up().await?,
+            Self::Dial => look_up_in_turn(url.host(), url.port()).await?,
         };
         steps.push((Step::Lookup, start.elapsed()));
         start = Instant::now();
-        let (mut socket, address) = connect_in_turn(&addresses, own, options.timeout).await?;
+        let (mut socket, address) = self.connect(&addresses, own, options.timeout).await?;
         steps.push((Step::Connect, start.elapsed()));
+        self.go_on(&mut socket, url, options.timeout, steps).await?;
         // What it answers is as long as over any other transport.
         let longest = match options.limits.receive_message {
             0 => usize::MAX,
@@ -89,8 +94,9 @@ impl Way {
                 let tunnel = tunnel::post(&mut socket, url, media, timeout, steps).await?;
                 for _ in 0..options.posts {
                     // As long as those of the first one, and at the same time as others of other sessions: no steps of their own.
-                    let (mut socket, _) = connect_in_turn(&[address], own, timeout).await?;
+                    let (mut socket, _) = self.connect(&[address], own, timeout).await?;
                     let mut steps = Steps::new();
+                    self.go_on(&mut socket, url, timeout, &mut steps).await?;
                     let tunnel = tunnel::post(&mut socket, url, media, timeout, &mut steps).await?;
                     socket.set_nonblocking(true)?;
                     beside.push(Beside { socket, tunnel });
@@ -102,6 +108,37 @@ impl Way {
         };
         let stream = Stream::new(socket, tunnel, recorder)?.with_posts(beside);
         Ok((stream, address, Vec::new()))
+    }
+
+    /// A socket to the server, or to what lies before it.
+    async fn connect(
+        &self,
+        addresses: &[SocketAddr],
+        own: Own,
+        timeout: Duration,
+    ) -> Result<(TcpStream, SocketAddr), LinkError> {
+        let connected = connect_in_turn(addresses, own, timeout).await;
+        match self {
+            Self::Proxied(proxy) => connected.map_err(|error| proxy.unreachable(error)),
+            _ => connected,
+        }
+    }
+
+    /// Goes on to the server from a proxy, if that is what was connected to.
+    async fn go_on(
+        &self,
+        socket: &mut TcpStream,
+        url: &Url,
+        timeout: Duration,
+        steps: &mut Steps,
+    ) -> Result<(), LinkError> {
+        let Self::Proxied(proxy) = self else {
+            return Ok(());
+        };
+        let start = Instant::now();
+        proxy.open(socket, url, timeout).await?;
+        steps.push((Step::Proxy, start.elapsed()));
+        Ok(())
     }
 }
 

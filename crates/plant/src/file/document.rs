@@ -92,6 +92,7 @@ pub struct LimitsTable {
     pub send_buffer: Option<Spanned<Size>>,
     pub receive_message: Option<Spanned<Size>>,
     pub receive_chunks: Option<u32>,
+    pub json_request: Option<Spanned<Room>>,
     pub memory: Option<Spanned<Room>>,
     pub connection_memory: Option<Spanned<Room>>,
     pub session_memory: Option<Spanned<Room>>,

@@ -12,6 +12,9 @@ use crate::limits::Limits;
 /// Chunks have to be at least this large (Part 6, 7.1.2.3).
 const LEAST_BUFFER: u32 = wire::frame::MIN_BUFFER;
 
+/// Requests that open a session, with certificates in them, are no longer.
+const LEAST_JSON: usize = 64 * 1024;
+
 /// With less nothing can be served: a message has 64 KiB, and a client half of the memory at most.
 pub const LEAST_MEMORY: usize = 1024 * 1024;
 
@@ -52,6 +55,10 @@ pub fn limits(table: LimitsTable) -> Result<Limits, Complaint> {
     }
     if let Some(chunks) = table.receive_chunks {
         sizes.receive_chunks = chunks;
+    }
+    if let Some(asked) = table.json_request {
+        limits.json_request =
+            json_request(asked.get_ref().0).map_err(|what| Complaint::about(&asked, what))?;
     }
     for (to, asked) in [
         (&mut limits.connections, table.connections),
@@ -119,6 +126,17 @@ pub fn limits(table: LimitsTable) -> Result<Limits, Complaint> {
         table.publishing_interval_max,
     )?;
     Ok(limits)
+}
+
+/// The longest request in JSON, if it may be so long.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn json_request(bytes: usize) -> Result<usize, String> {
+    match bytes < LEAST_JSON {
+        true => Err(format!("is {bytes} bytes (want {LEAST_JSON} or more)")),
+        false => Ok(bytes),
+    }
 }
 
 fn at_least_a_millisecond(time: &Spanned<Span>) -> Result<Duration, Complaint> {

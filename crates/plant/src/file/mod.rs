@@ -23,7 +23,7 @@ mod types;
 mod users;
 
 pub use error::{Complaint, FileError, Read, Wrong};
-pub use limits::LEAST_MEMORY;
+pub use limits::{LEAST_MEMORY, json_request};
 pub use origin::is_origin;
 
 use std::path::Path;

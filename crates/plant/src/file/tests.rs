@@ -326,7 +326,7 @@ fn every_limit_of_the_server_can_be_set() {
     assert_eq!(limits.kept_messages, 3);
 
     let plant = parse(
-        "advertise = \"opc.tcp://gateway.example:14840\"\ntransfer = \"never\"\n[limits]\nmemory = \"6GiB\"\nsession_memory = \"2MiB\"\nconnection_memory = 3_000_000\nmessage_timeout = \"5s\"",
+        "advertise = \"opc.tcp://gateway.example:14840\"\ntransfer = \"never\"\n[limits]\nmemory = \"6GiB\"\nsession_memory = \"2MiB\"\nconnection_memory = 3_000_000\nmessage_timeout = \"5s\"\njson_request = \"3MiB\"",
     );
     let config = plant.unwrap().config(crate::Config::default());
     assert_eq!(
@@ -339,6 +339,7 @@ fn every_limit_of_the_server_can_be_set() {
     assert_eq!(limits.session_memory, 2 << 20);
     assert_eq!(limits.connection_memory, 3_000_000);
     assert_eq!(limits.message_timeout, Duration::from_secs(5));
+    assert_eq!(limits.json_request, 3 << 20);
 }
 
 #[test]

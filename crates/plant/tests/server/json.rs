@@ -206,7 +206,7 @@ fn who_sends_half_a_message_in_json_is_not_waited_for() {
         }
         panic!("it is still there");
     };
-    let head = "POST / HTTP/1.1\r\nHost: plc\r\nContent-Type: application/json\r\nContent-Length: 2000000\r\n\r\n";
+    let head = "POST / HTTP/1.1\r\nHost: plc\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n";
     let mut slow = bare(server.https_address().unwrap());
     say(&mut slow, &format!("{head}{{\"a\":["));
     ended(&mut slow);
@@ -221,6 +221,74 @@ fn who_sends_half_a_message_in_json_is_not_waited_for() {
     }
     ended(&mut large);
     is_served(&mut Client::plain(&urls(&server)[0]));
+}
+
+/// What a loop turns into binary in one go is bounded, and not by what a message in binary may have.
+#[test]
+fn a_request_in_json_is_no_longer_than_holds_nobody_up() {
+    const MOST: usize = 100_000;
+    let limits = Limits {
+        json_request: MOST,
+        ..Limits::default()
+    };
+    let large = limits.sizes.receive_message as usize;
+    let server = served(Config {
+        limits,
+        ..Config::default()
+    });
+    // No session, and so refused behind its decoding.
+    let begin = r#"{"UaTypeId":"i=629","RequestHeader":{"RequestHandle":9},"X":""#;
+    let of = |bytes: usize| {
+        let rest = bytes - begin.len() - 2;
+        format!("{begin}{}\"}}", "x".repeat(rest))
+    };
+    let pieces = |body: &str| {
+        let head = "POST / HTTP/1.1\r\nHost: plc\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let (a, b) = body.split_at(body.len() / 2);
+        format!(
+            "{head}{:x}\r\n{a}\r\n{:x}\r\n{b}\r\n0\r\n\r\n",
+            a.len(),
+            b.len()
+        )
+    };
+    for request in [post(&of(MOST)), pieces(&of(MOST))] {
+        let mut raw = bare(server.https_address().unwrap());
+        say(&mut raw, &request);
+        let (head, _) = hear(&mut raw);
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    }
+    // It is said before the rest comes.
+    let length = |bytes: usize| post("").replace("Length: 0", &format!("Length: {bytes}"));
+    let whole = pieces(&of(MOST + 2));
+    let (_, rest) = whole
+        .rsplit_once(&format!("{:x}\r\n", MOST / 2 + 1))
+        .unwrap();
+    let begun = whole.strip_suffix(rest).unwrap().to_owned();
+    for request in [length(MOST + 1), length(large), begun] {
+        let mut raw = bare(server.https_address().unwrap());
+        say(&mut raw, &request);
+        let (head, _) = hear(&mut raw);
+        assert!(head.starts_with("HTTP/1.1 413 "), "{head}");
+    }
+    // A few letters of JSON may be many bytes: that many of them are not made either.
+    let node = r#"{"UaTypeId":"i=629","RequestHeader":{"RequestHandle":9},"NodesToRead":["#;
+    let many = format!("{node}{}{{}}]}}", "{},".repeat(MOST / 4));
+    assert!(many.len() < MOST);
+    let mut raw = bare(server.https_address().unwrap());
+    say(&mut raw, &post(&many));
+    assert!(hear(&mut raw).0.starts_with("HTTP/1.1 413 "));
+    // The same over WebSockets, and in binary as much as ever.
+    let [https, wss] = urls(&server);
+    for url in [&https, &wss] {
+        let mut client = Client::plain(url);
+        assert!(client.call(reading(100)).is_ok());
+        assert!(client.call(reading(3000)).is_err(), "{url}");
+        is_served(&mut Client::plain(url));
+    }
+    let mut binary = Client::connect(server.https_url().unwrap(), Protection::NONE, None, None);
+    let client = binary.as_mut().unwrap();
+    client.token = Client::plain(&https).token.clone();
+    assert!(client.call(reading(3000)).is_ok());
 }
 
 /// JSON has no secure channel. A server that wants one for each session has to have it over WebSockets, too.

@@ -149,6 +149,9 @@ pub struct Target {
     /// What was put between us and it: rate, delay, jitter, loss of an emulated link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
+    /// The proxy through which it was reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
     /// The class of traffic (DSCP) that packets to it said they were of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<String>,

@@ -126,6 +126,7 @@ pub(super) fn set_up(run: &Run) -> Markup {
                     @if let Some(product) = product(target) { br; (product) }
                     br; (target.security) @if !target.user.is_empty() { ", " (target.user) }
                     @if let Some(link) = &target.link { br; "over an emulated link: " (link) }
+                    @if let Some(proxy) = &target.proxy { br; "through the proxy " (proxy) }
                     @if let Some(dscp) = &target.dscp { br; "packets marked with DSCP " (dscp) }
                 }
             }

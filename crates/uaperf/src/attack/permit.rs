@@ -31,9 +31,9 @@ impl Permit<'_> {
                 "{url}: attacks are made over opc.tcp (want opc.tcp://HOST:PORT)"
             )));
         }
-        if access.link.is_some() || access.callers.is_some() {
+        if access.link.is_some() || access.callers.is_some() || access.proxy.is_some() {
             return Err(Failure::usage(
-                "--link and --listen-reverse: a server is attacked where its URL says (want neither of them)",
+                "--link, --proxy and --listen-reverse: a server is attacked where its URL says (want none of them)",
             ));
         }
         // Cached answers without an end of their own are asked for each time, too.

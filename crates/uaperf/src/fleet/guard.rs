@@ -16,7 +16,7 @@ use super::key::{self, Public};
 use super::pattern::matches;
 use super::task::{Load, Task};
 use crate::failure::Failure;
-use crate::{access, place, quick, screen};
+use crate::{access, place, proxy, quick, screen};
 
 /// What an agent takes; everything from whoever started it, without a file of keys.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -127,8 +127,12 @@ impl std::fmt::Display for Pattern {
 
 impl Pattern {
     fn allows(&self, url: &Url) -> bool {
-        let host = url.host().trim_matches(['[', ']']).to_ascii_lowercase();
-        let port = url.port().to_string();
+        self.allows_place(url.host(), url.port())
+    }
+
+    fn allows_place(&self, host: &str, port: u16) -> bool {
+        let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
+        let port = port.to_string();
         matches(&self.host, &host) && self.port.as_ref().is_none_or(|it| matches(it, &port))
     }
 }
@@ -278,11 +282,27 @@ impl Guard {
         if load.words.iter().any(|it| it == "--ignore-limits") {
             wants(OVERLOAD)?;
         }
+        self.allows_proxies(&load.words)?;
         for target in targets {
             let url: Result<Url, _> = target.parse();
             let url = url.map_err(|error| error.to_string())?;
             if !self.targets.iter().any(|it| it.allows(&url)) {
                 return Err(format!("{target} is not among its --targets"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Guard {
+    /// What a proxy is told is no load, but it is somebody's port all the same.
+    fn allows_proxies(&self, words: &[String]) -> Result<(), String> {
+        for place in words.iter().filter_map(|word| proxy::place_of(word)) {
+            let (host, port) = place.map_err(|why| format!("--proxy: {why}"))?;
+            if !self.targets.iter().any(|it| it.allows_place(&host, port)) {
+                return Err(format!(
+                    "the proxy {host}:{port} is not among its --targets"
+                ));
             }
         }
         Ok(())
@@ -313,6 +333,24 @@ mod tests {
         // Nor is it good for another task.
         share.task = vec![1];
         assert!(guard(1).signer(&share).is_err());
+    }
+
+    #[test]
+    fn a_proxy_has_to_be_allowed_as_a_server_is() {
+        let guard = Guard {
+            known: Vec::new(),
+            targets: vec!["plc1".parse().unwrap(), "proxy:3128".parse().unwrap()],
+            loads: Vec::new(),
+            nonce: Vec::new(),
+            journal: None,
+        };
+        let with = |proxy: &str| guard.allows_proxies(&[format!("--proxy={proxy}")]);
+        assert_eq!(with("http://proxy:3128"), Ok(()));
+        assert_eq!(with("http://me@proxy:3128"), Ok(()));
+        assert_eq!(with("env"), Ok(()));
+        for wrong in ["http://proxy:22", "http://other:3128", "proxy"] {
+            assert!(with(wrong).unwrap_err().contains("proxy"), "{wrong}");
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub fn target(target: &Target) -> record::run::Target {
         },
         user: users(&target.access),
         link: access.link.as_ref().map(|link| link.spec().to_string()),
+        proxy: access.proxy.as_ref().map(|proxy| proxy.to_string()),
         dscp: access.dscp.map(|it| it.to_string()),
         limits: limits(&target.about),
     }

@@ -75,6 +75,12 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("user_token", "'me.jwt'", ""),
     ("encoding", "'json'", ""),
     ("dscp", "'ef'", ""),
+    ("proxy", "'http://proxy.example:3128'", ""),
+    (
+        "proxy_password_file",
+        "'secret.txt'",
+        "proxy = 'http://me@proxy.example:3128'",
+    ),
     ("session_timeout", "'30s'", ""),
     ("timeout", "'3s'", ""),
     ("link", "'4g'", ""),

@@ -56,6 +56,7 @@ const BESIDE_RESULTS: &[(&str, &str)] = &[
 /// Options that name a file or a folder, which is looked for beside the scenario.
 const NAMES_FILES: &[&str] = &[
     "password-file",
+    "proxy-password-file",
     "publish-password-file",
     "service-password-file",
     "user-cert",

@@ -20,6 +20,12 @@ pub fn size(text: &str) -> Result<Bytes, String> {
     }
 }
 
+/// The longest request in JSON, the same.
+pub fn json_request(text: &str) -> Result<usize, String> {
+    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    plant::json_request(usize::try_from(size.0).unwrap_or(usize::MAX))
+}
+
 /// What was asked for, or half of what is free.
 pub fn budget(asked: Option<Bytes>) -> Budget {
     let bytes = asked.map_or_else(|| free().map_or(UNKNOWN, |free| free / 2), |asked| asked.0);

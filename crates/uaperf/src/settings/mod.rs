@@ -39,6 +39,7 @@ const TYPED: &[&str] = &[
 /// Options that are nothing without another one, which something typed may have taken the place of.
 const WITH: &[(&str, &str)] = &[
     ("password-file", "user"),
+    ("proxy-password-file", "proxy"),
     ("user-cert", "user-key"),
     ("user-key", "user-cert"),
 ];

@@ -31,6 +31,7 @@ enum State {
 pub struct Inward {
     role: Role,
     longest: usize,
+    longest_text: usize,
     state: State,
     /// Of a head, a line or a trailer.
     text: Vec<u8>,
@@ -51,10 +52,11 @@ pub struct Inward {
 }
 
 impl Inward {
-    pub fn new(role: Role, longest: usize) -> Self {
+    pub fn new(role: Role, longest: usize, longest_text: usize) -> Self {
         Self {
             role,
             longest,
+            longest_text: longest.min(longest_text),
             state: State::Head,
             text: Vec::new(),
             left: 0,
@@ -111,6 +113,7 @@ impl Inward {
         match body {
             Body::Length(length) => {
                 self.state = State::Length(length);
+                self.check(length)?;
                 self.announce(length, Kind::Final, sink);
                 if length == 0 {
                     self.end(sink)?;
@@ -136,7 +139,7 @@ impl Inward {
     fn end(&mut self, sink: &mut impl Sink) -> Result<(), HttpError> {
         self.handle = None;
         if let Some(mut body) = self.json.take() {
-            let message = media::read(&body.take(), self.longest, self.role)?;
+            let message = media::read(&body.take(), self.longest_text, self.role)?;
             self.handle = media::handle(&message);
             let mut rest = message.as_slice();
             self.left = 0;
@@ -285,12 +288,7 @@ impl Inward {
             return Err(self.wrong("a piece whose length is no number"));
         };
         self.total = self.total.saturating_add(length);
-        if self.total > self.longest {
-            return Err(match self.role {
-                Role::Server => HttpError::Refused(refused(413, "Content Too Large")),
-                Role::Client => HttpError::Wrong("it is longer than this side takes"),
-            });
-        }
+        self.check(self.total)?;
         if length == 0 {
             self.announce(0, Kind::Final, sink);
             self.state = State::Trailer;
@@ -300,6 +298,19 @@ impl Inward {
             self.state = State::Piece(length);
         }
         Ok(())
+    }
+
+    /// Whether a body may have so many bytes.
+    fn check(&self, bytes: usize) -> Result<(), HttpError> {
+        let longest = match self.json {
+            None => self.longest,
+            Some(_) => self.longest_text,
+        };
+        match (bytes > longest, self.role) {
+            (false, _) => Ok(()),
+            (true, Role::Server) => Err(HttpError::Refused(refused(413, "Content Too Large"))),
+            (true, Role::Client) => Err(HttpError::Wrong("it is longer than this side takes")),
+        }
     }
 
     fn wrong(&self, reason: &'static str) -> HttpError {

@@ -68,6 +68,8 @@ pub struct Http {
     pub path: String,
     /// Bytes of the longest body that is taken.
     pub longest: usize,
+    /// Bytes of the longest one in JSON, as it comes and as a message in binary: it is turned into that in one go.
+    pub longest_text: usize,
     /// What a client asks in; a server answers in what it is asked in.
     pub media: Media,
     /// Whose pages a server lets browsers ask it: an origin, or `*`.
@@ -120,7 +122,7 @@ impl Exchange {
     /// For this end of a connection.
     pub fn new(role: Role, about: Http) -> Self {
         Self {
-            inward: Inward::new(role, about.longest),
+            inward: Inward::new(role, about.longest, about.longest_text),
             outward: Outward::new(role),
             role,
             about,

@@ -5,6 +5,7 @@ fn about(longest: usize) -> Http {
         host: "plc1:443".into(),
         path: "/ua".into(),
         longest,
+        longest_text: longest,
         media: Media::Binary,
         origin: None,
     }

@@ -417,7 +417,7 @@ fn a_bare_tunnel_is_tls_alone() {
 fn the_last_answer_goes_whole_to_a_socket_that_takes_little() {
     let (tls_client, tls_server) = (client(true).without_http(), server());
     let mut client = Tunnel::bare(&tls_client, "localhost").unwrap();
-    let mut server = Tunnel::accept_posts(&tls_server, 1 << 20, None).unwrap();
+    let mut server = Tunnel::accept_posts(&tls_server, (1 << 20, 1 << 20), None).unwrap();
     for _ in 0..4 {
         carry(&mut client, &mut server, 1500).unwrap();
         carry(&mut server, &mut client, 1500).unwrap();

@@ -97,6 +97,7 @@ async fn renew(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session
 /// The steps to a channel, and those behind it.
 fn order(access: &Access, opening: &Opening, behind: &[Step]) -> Vec<Step> {
     let mut order = vec![Step::Lookup, Step::Connect];
+    order.extend(access.proxy.is_some().then_some(Step::Proxy));
     match access.url.transport() {
         Transport::Tcp => {}
         Transport::Wss => order.extend([Step::Tls, Step::Upgrade]),
