@@ -18,6 +18,7 @@
 //! done by helper threads (`pool`).
 
 mod advertise;
+mod aggregate;
 mod clock;
 mod config;
 mod counters;

@@ -247,8 +247,8 @@ const steps = {
       subscriptionId, timestampsToReturn: TimestampsToReturn.Both, itemsToCreate,
     }));
     told.items = await code(items(fill(11, (n) => item(id(n)))));
-    const average = { startTime: new Date(), aggregateType: "i=2342", processingInterval: 1000 };
-    told.aggregate = named(await items([item(id(0), new types.AggregateFilter(average))]));
+    const noted = { startTime: new Date(), aggregateType: "i=2351", processingInterval: 1000 };
+    told.aggregate = named(await items([item(id(0), new types.AggregateFilter(noted))]));
     await items(fill(10, (n) => item(id(n))));
     told.monitored = named(await items(fill(10, (n) => item(id(n)))));
     const publishing = () => code(ask(new types.PublishRequest({ requestHeader: { timeoutHint: 60000 } })));
@@ -261,7 +261,7 @@ const steps = {
       nodesToRead: [{ nodeId: "ns=2;s=Count" }],
     })));
     told.processed = await history(new types.ReadProcessedDetails({
-      ...span, processingInterval: 100, aggregateType: ["i=2342"],
+      ...span, processingInterval: 100, aggregateType: ["i=2351"],
     }));
     told.modified = await history(new ReadRawModifiedDetails({ ...span, isReadModified: true }));
     told.query = await code(ask(new types.QueryFirstRequest({ nodeTypes: [] })));

@@ -361,9 +361,9 @@ async def limits(c):
         return ask("CreateMonitoredItems", SubscriptionId=made[0], ItemsToCreate=those)
 
     told["items"] = await code(items([item(n) for n in signals[:11]]))
-    average = ua.AggregateFilter(AggregateType=ua.NodeId(ua.ObjectIds.AggregateFunction_Average),
-                                 ProcessingInterval=1000)
-    told["aggregate"] = named((await items([item(signals[0], average)])).Results)
+    noted = ua.NodeId(ua.ObjectIds.AggregateFunction_AnnotationCount)
+    aggregate = ua.AggregateFilter(AggregateType=noted, ProcessingInterval=1000)
+    told["aggregate"] = named((await items([item(signals[0], aggregate)])).Results)
     await items([item(n) for n in signals[:10]])
     told["monitored"] = named((await items([item(n) for n in signals[:10]])).Results)
     publishing = [asyncio.create_task(code(ask("Publish"))) for _ in range(4)]
@@ -374,10 +374,9 @@ async def limits(c):
 
     end = datetime.now(timezone.utc)
     span = {"StartTime": end - timedelta(seconds=1), "EndTime": end}
-    average = ua.ReadProcessedDetails(**span, ProcessingInterval=100,
-                                      AggregateType=[ua.NodeId(ua.ObjectIds.AggregateFunction_Average)])
+    processed = ua.ReadProcessedDetails(**span, ProcessingInterval=100, AggregateType=[noted])
     modified = ua.ReadRawModifiedDetails(IsReadModified=True, **span, NumValuesPerNode=0, ReturnBounds=False)
-    for name, details in (("processed", average), ("modified", modified)):
+    for name, details in (("processed", processed), ("modified", modified)):
         params = ua.HistoryReadParameters(HistoryReadDetails=details, ReleaseContinuationPoints=False,
                                           NodesToRead=[ua.HistoryReadValueId(NodeId=ua.NodeId("Count", 2))])
         told[name] = named(await c.uaclient.history_read(params))

@@ -55,6 +55,22 @@ pub fn judge(stack: &str, folder: &Path) -> Option<Command> {
     })
 }
 
+/// The command of a stack's script beside this file; nothing when the stack cannot be had.
+pub fn script(stack: &str, file: &str) -> Option<Command> {
+    let home = require(stack)?.dir();
+    let mut command = match stack {
+        "asyncua" => Command::new(home.join("venv/bin/python")),
+        "node-opcua" => {
+            let mut command = Command::new("node");
+            command.env("NODE_PATH", home.join("node_modules"));
+            command
+        }
+        other => panic!("{other} reads no scripts"),
+    };
+    command.arg(material(file));
+    Some(command)
+}
+
 fn compiled(compiler: &mut Command) {
     let output = compiler.stdin(Stdio::null()).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod aggregates;
 mod findings;
 mod judges;
 
@@ -242,7 +243,7 @@ fn refusals() -> serde_json::Value {
         "publish": "BadTooManyPublishRequests",
         "sessions": ["Good", "Good", "BadTooManySessions"],
         "answer": "BadResponseTooLarge",
-        "aggregate": ["BadMonitoredItemFilterUnsupported"],
+        "aggregate": ["BadAggregateNotSupported"],
         "processed": ["BadAggregateNotSupported"],
         "modified": ["BadHistoryOperationUnsupported"],
         "query": "BadServiceUnsupported",

@@ -6,7 +6,7 @@ mod range;
 mod ring;
 
 pub use nodes::{configured, describe};
-pub use range::{Page, Span};
+pub use range::{Cursor, Page, Span};
 pub use ring::{Past, Ring};
 
 use std::sync::Arc;

@@ -68,7 +68,7 @@ pub fn configured(builder: &mut Builder) -> NodeId {
     let kind = ObjectTypeId::AggregateConfigurationType;
     object(builder, &aggregates, "AggregateConfiguration", kind);
     builder.link(&own, ReferenceTypeId::HasComponent, &aggregates);
-    // Part 13, 4.2.1.2: the defaults; nothing is aggregated.
+    // Part 13, 4.2.1.2: the defaults.
     for (name, data_type, value) in [
         (
             "TreatUncertainAsBad",

@@ -13,11 +13,21 @@ use wire::types::{
 use super::points::Points;
 use super::steps::{Making, Steps, Work};
 use super::{Desk, count, operations, write_len};
+use crate::aggregate::{Aggregate, Configuration, Processed};
 use crate::history::Span;
 use crate::space::{NodeIndex, access, attribute, encode, range};
 
 /// Reads of a history that are not finished: the node, and what of it is left.
-pub type HistoryPoints = Points<(NodeIndex, Span)>;
+pub type HistoryPoints = Points<(NodeIndex, Rest)>;
+
+/// What is left of a read.
+#[derive(Debug, Clone)]
+pub enum Rest {
+    /// Values as they were.
+    Raw(Span),
+    /// Intervals.
+    Processed(Processed),
+}
 
 /// Continuation points of this service begin with it, those of Browse do not.
 const MARK: u8 = b'H';
@@ -33,7 +43,7 @@ fn take(
     points: &mut HistoryPoints,
     point: &ByteString,
     budget: &Budget,
-) -> Option<(NodeIndex, Span)> {
+) -> Option<(NodeIndex, Rest)> {
     let (mark, number) = point.as_ref().split_first()?;
     let number = u32::from_le_bytes(number.try_into().ok()?);
     let known = *mark == MARK;
@@ -44,6 +54,7 @@ fn take(
 enum Wanted {
     Raw(ReadRawModifiedDetails),
     AtTime(ReadAtTimeDetails),
+    Processed(ReadProcessedDetails),
     /// Something that is not there, and why.
     Refused(StatusCode),
 }
@@ -55,10 +66,17 @@ const FIRST_VALUES: usize = 4;
 
 /// Work of a value.
 const VALUE: usize = 4;
+/// Work of an interval: it looks for its bounds.
+const INTERVAL: usize = 32;
+/// For each value that a result may have, so many are folded: results of few intervals take as long to make then as
+/// those of many values. What is left goes on from a continuation point (Part 11, 6.5.4.2).
+const FOLDED: usize = 10;
 
 /// A node whose history is read, and what was read of it.
 struct Reading {
     node: HistoryReadValueId,
+    /// Which of the nodes it is.
+    number: usize,
     begun: Option<Begun>,
 }
 
@@ -76,6 +94,12 @@ struct Begun {
 enum Left {
     /// Of a span, so many values.
     Span(Span, usize),
+    /// Intervals, so many of them, made of so many values.
+    Intervals {
+        processed: Box<Processed>,
+        most: usize,
+        values: usize,
+    },
     /// The values at the times from this one on.
     Times(usize),
 }
@@ -119,15 +143,23 @@ impl Desk<'_> {
             }
         } else if let Some(at) = details.inner_as::<ReadAtTimeDetails>() {
             Wanted::AtTime(at.clone())
-        } else if details.inner_is::<ReadProcessedDetails>() {
-            Wanted::Refused(StatusCode::BadAggregateNotSupported)
+        } else if let Some(processed) = details.inner_as::<ReadProcessedDetails>() {
+            // Part 11, 6.5.4.2: an aggregate for each node.
+            if processed.aggregate_type.as_ref().map_or(0, Vec::len) != nodes.len() {
+                return Err(StatusCode::BadAggregateListMismatch);
+            }
+            Wanted::Processed(processed.clone())
         } else if details.inner_is::<ReadEventDetails>() {
             Wanted::Refused(StatusCode::BadHistoryOperationUnsupported)
         } else {
             return Err(StatusCode::BadHistoryOperationInvalid);
         };
-        let nodes = nodes.into_iter();
-        let nodes = nodes.map(|node| Reading { node, begun: None });
+        let nodes = nodes.into_iter().enumerate();
+        let nodes = nodes.map(|(number, node)| Reading {
+            node,
+            number,
+            begun: None,
+        });
         let nodes = nodes.collect();
         Ok(Steps::each(
             response,
@@ -174,7 +206,7 @@ impl Desk<'_> {
         let node = &reading.node;
         let begun = match &mut reading.begun {
             Some(begun) => begun,
-            begun => begun.insert(self.begin_history(node, wanted)?),
+            begun => begun.insert(self.begin_history(node, reading.number, wanted)?),
         };
         let space = &self.shared.space;
         let history = space.history(begun.at);
@@ -193,9 +225,40 @@ impl Desk<'_> {
                 let more = page.rest.is_some() && *most > 0 && !page.values.is_empty();
                 match page.rest {
                     Some(left) if more => *span = left,
-                    left => rest = left,
+                    left => rest = left.map(Rest::Raw),
                 }
                 (page.values, more)
+            }
+            (
+                Left::Intervals {
+                    processed,
+                    most,
+                    values,
+                },
+                _,
+            ) => {
+                let mut some = Vec::new();
+                let folded = loop {
+                    if processed.is_over() {
+                        break false;
+                    }
+                    if *most == 0 || *values == 0 {
+                        rest = Some(Rest::Processed((**processed).clone()));
+                        break false;
+                    }
+                    if some.len() >= in_a_row || work.is_over() {
+                        break true;
+                    }
+                    let looks = VALUES_IN_A_ROW.min(*values);
+                    let step = processed.step(history, looks, now.mono.as_nanos(), anchor);
+                    *values -= step.looked.min(*values);
+                    work.spend(INTERVAL + step.looked * VALUE);
+                    if let Some(outcome) = step.outcome {
+                        *most -= 1;
+                        some.push(outcome.value());
+                    }
+                };
+                (some, folded)
             }
             (Left::Times(next), Wanted::AtTime(asked)) => {
                 let times = asked.req_times.as_deref().unwrap_or_default();
@@ -228,7 +291,7 @@ impl Desk<'_> {
             return Ok(None);
         }
         let status = match begun.count {
-            0 => StatusCode::GoodNoData,
+            0 if rest.is_none() => StatusCode::GoodNoData,
             _ => StatusCode::Good,
         };
         let mut point = ByteString::null();
@@ -243,12 +306,13 @@ impl Desk<'_> {
     fn begin_history(
         &mut self,
         node: &HistoryReadValueId,
+        number: usize,
         wanted: &Wanted,
     ) -> Result<Begun, StatusCode> {
         let session = &mut *self.session;
         let point = &node.continuation_point;
         let (at, kept) = match take(&mut session.history, point, &session.budget) {
-            Some((at, span)) => (at, Some(span)),
+            Some((at, rest)) => (at, Some(rest)),
             None if !node.continuation_point.is_null_or_empty() => {
                 return Err(StatusCode::BadContinuationPointInvalid);
             }
@@ -267,7 +331,8 @@ impl Desk<'_> {
             },
             Wanted::Raw(asked) => {
                 let span = match kept {
-                    Some(span) => span,
+                    Some(Rest::Raw(span)) => span,
+                    Some(_) => return Err(StatusCode::BadContinuationPointInvalid),
                     None => span(asked)?,
                 };
                 let most = match asked.num_values_per_node as usize {
@@ -275,6 +340,18 @@ impl Desk<'_> {
                     asked => asked.min(most),
                 };
                 Left::Span(span, most)
+            }
+            Wanted::Processed(asked) => {
+                let processed = match kept {
+                    Some(Rest::Processed(processed)) => processed,
+                    Some(_) => return Err(StatusCode::BadContinuationPointInvalid),
+                    None => self.intervals(at, number, asked)?,
+                };
+                Left::Intervals {
+                    processed: Box::new(processed),
+                    most,
+                    values: most.saturating_mul(FOLDED),
+                }
             }
         };
         Ok(Begun {
@@ -284,6 +361,43 @@ impl Desk<'_> {
             values: Vec::new(),
             held: Making::default(),
         })
+    }
+
+    /// What is asked of a node, as far as it can be told (Part 11, 6.5.4.2).
+    fn intervals(
+        &self,
+        at: NodeIndex,
+        number: usize,
+        asked: &ReadProcessedDetails,
+    ) -> Result<Processed, StatusCode> {
+        let (start, end) = (asked.start_time.ticks(), asked.end_time.ticks());
+        let length = asked.processing_interval;
+        // Milliseconds, in ticks of 100 ns; NaN is none either.
+        if start <= 0 || end <= 0 || start == end || !(length >= 0.0) {
+            return Err(StatusCode::BadInvalidArgument);
+        }
+        let length = match length {
+            0.0 => 0,
+            length => ((length * 10_000.0) as i64).max(1),
+        };
+        let aggregates = asked.aggregate_type.as_deref().unwrap_or_default();
+        let aggregate = aggregates.get(number).and_then(Aggregate::by_node);
+        let aggregate = aggregate.ok_or(StatusCode::BadAggregateNotSupported)?;
+        let space = &self.shared.space;
+        let node = space.node(at);
+        let variable = node.as_deref().and_then(|node| node.variable());
+        // Of Booleans and numbers only.
+        let number = variable.and_then(|it| it.source.bits(self.now, space.anchor()));
+        if number.is_none() {
+            return Err(StatusCode::BadAggregateNotSupported);
+        }
+        let configuration = Configuration::asked(&asked.aggregate_configuration)?;
+        Ok(Processed::new(
+            aggregate,
+            configuration,
+            (start, end),
+            length,
+        ))
     }
 
     /// The variable that has a history which this user may read.

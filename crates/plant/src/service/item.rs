@@ -3,20 +3,22 @@
 use std::time::Duration;
 
 use wire::service::shape::Kind;
+use wire::time::Now;
 use wire::types::{
-    CreateMonitoredItemsRequest, DataChangeFilter, DeleteMonitoredItemsRequest, EventFilter,
-    ModifyMonitoredItemsRequest, MonitoredItemCreateRequest, MonitoredItemCreateResult,
-    MonitoredItemModifyRequest, MonitoredItemModifyResult, MonitoringParameters, NodeId,
-    SetMonitoringModeRequest, SetTriggeringRequest, SetTriggeringResponse, StatusCode,
-    TimestampsToReturn, Variant,
+    AggregateFilter, AggregateFilterResult, CreateMonitoredItemsRequest, DataChangeFilter,
+    DeleteMonitoredItemsRequest, EventFilter, ExtensionObject, ModifyMonitoredItemsRequest,
+    MonitoredItemCreateRequest, MonitoredItemCreateResult, MonitoredItemModifyRequest,
+    MonitoredItemModifyResult, MonitoringParameters, NodeId, SetMonitoringModeRequest,
+    SetTriggeringRequest, SetTriggeringResponse, StatusCode, TimestampsToReturn, Variant,
 };
 
 use super::steps::{Steps, Work};
 use super::{Desk, event, operations};
+use crate::aggregate::{Aggregate, Configuration};
 use crate::shared::Shared;
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Node, Source, Variable};
-use crate::subscription::{Filter, Item, Parameters, Watch};
+use crate::subscription::{Filter, Folding, Item, Parameters, Watch};
 use crate::users::Rights;
 
 /// Items that are deleted in one go.
@@ -26,7 +28,48 @@ const DELETED_TOGETHER: usize = 1_000;
 struct Revised {
     parameters: Parameters,
     sampling: f64,
+    result: ExtensionObject,
 }
+
+impl Revised {
+    /// Of an item whose samples are folded, what became of its filter (Part 4, 7.22.4).
+    fn folding(&mut self, asked: &AggregateFilter, now: Now) -> Result<(), StatusCode> {
+        let aggregate = Aggregate::by_node(&asked.aggregate_type);
+        let aggregate = aggregate.ok_or(StatusCode::BadAggregateNotSupported)?;
+        let configuration = Configuration::asked(&asked.aggregate_configuration)?;
+        let asked_length = asked.processing_interval.clamp(0.0, LONGEST) * TICKS;
+        // At least a sample in each interval, and NaN as 0.
+        let least = self.parameters.sampling.as_nanos() / 100;
+        let least = i64::try_from(least).unwrap_or(i64::MAX).max(1);
+        let length = (asked_length as i64).max(least);
+        // It stays at a boundary; what is past belongs to histories.
+        let start = asked.start_time.ticks();
+        let start = match start > 0 {
+            true if start < now.utc => {
+                let late = now.utc - start;
+                start + (late / length + i64::from(late % length != 0)) * length
+            }
+            true => start,
+            false => now.utc,
+        };
+        self.parameters.folding = Some(Folding {
+            aggregate,
+            configuration,
+            start,
+            length,
+        });
+        self.result = ExtensionObject::from_message(AggregateFilterResult {
+            revised_start_time: start.into(),
+            revised_processing_interval: length as f64 / TICKS,
+            revised_aggregate_configuration: configuration.told(),
+        });
+        Ok(())
+    }
+}
+
+/// Ticks of a millisecond, and milliseconds of the longest interval, a year.
+const TICKS: f64 = 10_000.0;
+const LONGEST: f64 = 365.0 * 86_400_000.0;
 
 fn stamps(asked: TimestampsToReturn) -> Result<Timestamps, StatusCode> {
     Timestamps::from_wire(asked as i32).ok_or(StatusCode::BadTimestampsToReturnInvalid)
@@ -39,15 +82,23 @@ fn revise(
     asked: &MonitoringParameters,
     stamps: Timestamps,
     publishing: Duration,
+    now: Now,
 ) -> Result<Revised, StatusCode> {
     let limits = &shared.config.limits;
+    let aggregate = asked.filter.inner_as::<AggregateFilter>();
     let filter = match (asked.filter.is_null(), variable) {
         (true, _) => Filter::default(),
         // Filters are for values (Part 4, 7.22.1).
         (false, None) => return Err(StatusCode::BadFilterNotAllowed),
         (false, Some(variable)) => match asked.filter.inner_as::<DataChangeFilter>() {
             Some(filter) => Filter::new(filter, variable)?,
-            // Part 4, 7.22.1: events have an attribute of their own; nothing is aggregated.
+            // Of Booleans and numbers only.
+            None if aggregate.is_some() => {
+                let number = variable.source.bits(now, shared.space.anchor());
+                number.ok_or(StatusCode::BadAggregateNotSupported)?;
+                Filter::default()
+            }
+            // Part 4, 7.22.1: events have an attribute of their own.
             None if asked.filter.inner_is::<EventFilter>() => {
                 return Err(StatusCode::BadFilterNotAllowed);
             }
@@ -73,17 +124,23 @@ fn revise(
         (true, _) => publishing.max(fastest),
         _ => sampling.max(fastest),
     };
-    Ok(Revised {
+    let mut revised = Revised {
         sampling: sampling.as_secs_f64() * 1000.0,
+        result: ExtensionObject::null(),
         parameters: Parameters {
             client_handle: asked.client_handle,
             sampling,
             queue_size: asked.queue_size.clamp(1, limits.queue_size.max(1)),
             discard_oldest: asked.discard_oldest,
             filter,
+            folding: None,
             stamps,
         },
-    })
+    };
+    if let Some(aggregate) = aggregate {
+        revised.folding(aggregate, now)?;
+    }
+    Ok(revised)
 }
 
 /// The variable whose value is to be watched; none if it is another attribute.
@@ -142,7 +199,7 @@ impl Desk<'_> {
         if what.item_to_monitor.attribute_id == id::EVENT_NOTIFIER {
             return Ok(event::create(shared, subscription, what, rights, now));
         }
-        let (node, revised) = prepare(shared, what, stamps, rights, publishing)?;
+        let (node, revised) = prepare(shared, what, stamps, rights, (publishing, now))?;
         let watch = Watch {
             node,
             attribute: what.item_to_monitor.attribute_id,
@@ -158,6 +215,7 @@ impl Desk<'_> {
             monitored_item_id: id,
             revised_sampling_interval: revised.sampling,
             revised_queue_size: revised.parameters.queue_size,
+            filter_result: revised.result,
             ..Default::default()
         })
     }
@@ -203,12 +261,16 @@ impl Desk<'_> {
         let item = item.ok_or(StatusCode::BadMonitoredItemIdInvalid)?;
         let node = item.valued(&shared.space);
         let variable = node.as_deref().and_then(Node::variable);
-        let revised = revise(shared, variable, asked, stamps, publishing)?;
+        if item.is_ranged() && asked.filter.inner_is::<AggregateFilter>() {
+            return Err(StatusCode::BadAggregateNotSupported);
+        }
+        let revised = revise(shared, variable, asked, stamps, publishing, now)?;
         let queue_size = revised.parameters.queue_size;
         subscription.set_item(id, &revised.parameters, &shared.space, now);
         Ok(MonitoredItemModifyResult {
             revised_sampling_interval: revised.sampling,
             revised_queue_size: queue_size,
+            filter_result: revised.result,
             ..Default::default()
         })
     }
@@ -343,7 +405,7 @@ fn prepare(
     what: &MonitoredItemCreateRequest,
     stamps: Timestamps,
     rights: Rights,
-    publishing: Duration,
+    (publishing, now): (Duration, Now),
 ) -> Result<(crate::space::NodeIndex, Revised), StatusCode> {
     let id: &NodeId = &what.item_to_monitor.node_id;
     let at = shared.space.find_id(id);
@@ -351,6 +413,10 @@ fn prepare(
     let node = shared.space.node(at).ok_or(StatusCode::BadNodeIdUnknown)?;
     let variable = watched(&node, what, rights)?;
     let asked = &what.requested_parameters;
-    let revised = revise(shared, variable, asked, stamps, publishing)?;
+    let ranged = what.item_to_monitor.index_range.has_range();
+    if ranged && asked.filter.inner_is::<AggregateFilter>() {
+        return Err(StatusCode::BadAggregateNotSupported);
+    }
+    let revised = revise(shared, variable, asked, stamps, publishing, now)?;
     Ok((at, revised))
 }

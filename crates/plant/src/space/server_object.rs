@@ -214,6 +214,7 @@ fn capabilities(builder: &mut Builder, limits: &Limits) {
         constant(builder, id, points);
     }
     crate::history::describe(builder, limits);
+    crate::aggregate::announce(builder);
     let message = limits.sizes.receive_message;
     for (id, limit) in [
         (

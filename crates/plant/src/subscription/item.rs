@@ -10,8 +10,10 @@ use wire::types::{MonitoringMode, NumericRange};
 use super::computed::{Asked, Computed, Notice, Pace};
 use super::computed_item::{Held, Question};
 use super::filter::Filter;
+use super::folded::{self, Folded, Folding};
 use super::memory::Memory;
 use super::queue::{Entry, OVERFLOW, Seen, dropped};
+use crate::aggregate::Outcome;
 use crate::fault::Mark;
 use crate::ledger::{ItemKind, Tally, Values};
 use crate::space::attribute::{Timestamps, id};
@@ -30,6 +32,8 @@ pub struct Parameters {
     pub discard_oldest: bool,
     /// Which of them are told.
     pub filter: Filter,
+    /// What is told of them instead.
+    pub folding: Option<Folding>,
     /// The times that go with them.
     pub stamps: Timestamps,
 }
@@ -135,6 +139,8 @@ struct Rare {
     filter: Filter,
     /// Items that report when this one sees something (Part 4, 5.13.1.6).
     links: Links,
+    /// What samples are folded into: most are told as they are.
+    folded: Option<Box<Folded>>,
 }
 
 impl Default for Rare {
@@ -144,6 +150,7 @@ impl Default for Rare {
             range: None,
             filter: Filter::default(),
             links: Links::default(),
+            folded: None,
         }
     }
 }
@@ -169,13 +176,16 @@ impl Item {
             true => signal(space, watch.node),
             false => None,
         };
-        let usual = watch.attribute == id::VALUE && !ranged && parameters.filter.is_default();
+        let folded = parameters.folding.is_some();
+        let filtered = folded || !parameters.filter.is_default();
+        let usual = watch.attribute == id::VALUE && !ranged && !filtered;
         let rare = (!usual).then(|| {
             Box::new(Rare {
                 attribute: watch.attribute,
                 range: ranged.then(|| Box::new(watch.range)),
                 filter: parameters.filter,
                 links: Links::default(),
+                folded: fold(parameters.folding, signal),
             })
         });
         Self {
@@ -185,10 +195,7 @@ impl Item {
             queue_size: parameters.queue_size,
             sampling: nanos(parameters.sampling),
             next: 0,
-            watched: match signal {
-                Some(signal) => Watched::Computed(Computed::new(signal)),
-                None => Watched::Held(Box::default()),
-            },
+            watched: watched(signal, parameters.folding),
             rare,
             mode: watch.mode,
             discard_oldest: parameters.discard_oldest,
@@ -206,7 +213,8 @@ impl Item {
     pub fn weight(&self) -> usize {
         let rare = self.rare.as_ref().map_or(0, |rare| {
             let range = rare.range.as_ref().map_or(0, |_| size_of::<NumericRange>());
-            size_of::<Rare>() + range + rare.links.weight()
+            let folded = rare.folded.as_ref().map_or(0, |_| size_of::<Folded>());
+            size_of::<Rare>() + range + folded + rare.links.weight()
         });
         let held = match self.watched {
             Watched::Computed(_) => 0,
@@ -230,6 +238,11 @@ impl Item {
         self.rare.as_ref().map_or(id::VALUE, |rare| rare.attribute)
     }
 
+    /// Whether it watches a part of a value.
+    pub fn is_ranged(&self) -> bool {
+        self.question().range.is_some()
+    }
+
     fn question(&self) -> Question<'_> {
         Question {
             node: self.node,
@@ -240,7 +253,7 @@ impl Item {
 
     /// How often it must be asked; none if it can look back.
     pub fn polled(&self) -> Option<Duration> {
-        let asks = matches!(self.watched, Watched::Held(_)) && !self.is_disabled();
+        let asks = self.kind() == ItemKind::Stored && !self.is_disabled();
         asks.then(|| self.sampling())
     }
 
@@ -288,6 +301,13 @@ impl Item {
                     held.last = None;
                     held.version = version;
                 }
+                if let Some(folded) = folded(&mut self.rare) {
+                    folded.begin(now.utc);
+                    if let (true, Some(signal)) = (folded.looks_back(), signal(space, self.node)) {
+                        let nanos = now.mono.as_nanos();
+                        return folded.start_at(nanos, space.anchor(), signal, values);
+                    }
+                }
                 self.ask(space, now, memory, values);
             }
         }
@@ -307,6 +327,7 @@ impl Item {
         if self.is_disabled() || self.next > until {
             return false;
         }
+        let looks_back = self.looks_back();
         let values = tally.of(self.kind());
         let before = values.queued;
         let asked = asked(
@@ -321,6 +342,25 @@ impl Item {
                 let node = self.node;
                 let signal = || signal(space, node);
                 computed.look_back(&mut self.next, until, asked, pace, signal, values);
+            }
+            Watched::Held(held) if looks_back => {
+                let span = (until, self.sampling, space.anchor());
+                let size = (self.queue_size as usize).max(1);
+                let oldest = self.discard_oldest;
+                let Held { queue, last, .. } = &mut **held;
+                let told = |outcome: Outcome, values: &mut Values| {
+                    let entry = folded::entry(&outcome, now.utc);
+                    *last = Some(entry.clone());
+                    values.queued += 1;
+                    if !queue.push(entry, size, oldest, memory) {
+                        *dropped(values, size) += 1;
+                    }
+                };
+                if let (Some(folded), Some(signal)) =
+                    (folded(&mut self.rare), signal(space, self.node))
+                {
+                    folded.look_back(&mut self.next, span, size, signal, values, told);
+                }
             }
             Watched::Held(_) => {
                 // Before the value: a write in between shows in the next sample as well, where
@@ -348,6 +388,22 @@ impl Item {
         let Watched::Held(held) = &mut self.watched else {
             return;
         };
+        if let Some(folded) = folded(&mut self.rare) {
+            let size = (self.queue_size as usize).max(1);
+            let mut told = Vec::new();
+            let sample = Folded::sample(&entry);
+            let gone = folded.see(sample, now.utc, size, |it| told.push(it));
+            folded::tally(values, told.len() as u64, gone);
+            for outcome in told {
+                let entry = folded::entry(&outcome, now.utc);
+                held.last = Some(entry.clone());
+                values.queued += 1;
+                if !held.queue.push(entry, size, self.discard_oldest, memory) {
+                    *dropped(values, size) += 1;
+                }
+            }
+            return;
+        }
         values.samples += 1;
         let filter = self.rare.as_ref().map(|rare| rare.filter);
         let filter = filter.unwrap_or_default();
@@ -484,15 +540,58 @@ impl Item {
     /// Where its values come from.
     #[inline]
     pub fn kind(&self) -> ItemKind {
-        match self.watched {
+        match &self.watched {
             Watched::Computed(_) => ItemKind::Computed,
+            Watched::Held(_) if self.looks_back() => ItemKind::Computed,
             Watched::Held(_) => ItemKind::Stored,
         }
     }
 
-    /// Changes what the client may change. What was seen so far stays.
-    pub fn set(&mut self, parameters: &Parameters, memory: &Memory, tally: &mut Tally) {
+    /// Whether it folds values that follow from the time alone.
+    #[inline]
+    fn looks_back(&self) -> bool {
+        let folded = self.rare.as_ref().and_then(|rare| rare.folded.as_ref());
+        folded.is_some_and(|folded| folded.looks_back())
+    }
+
+    /// What its samples are folded into, if they are.
+    fn folding(&self) -> Option<Folding> {
+        let folded = self.rare.as_ref().and_then(|rare| rare.folded.as_ref());
+        folded.map(|folded| *folded.folding())
+    }
+
+    /// Changes what the client may change. What was seen so far stays, unless samples are to be folded in another way: then it
+    /// begins anew.
+    pub fn set(
+        &mut self,
+        parameters: &Parameters,
+        space: &Space,
+        now: Now,
+        memory: &Memory,
+        tally: &mut Tally,
+    ) {
+        if self.folding() != parameters.folding {
+            self.clear(memory, tally);
+            let usual = self.attribute() == id::VALUE && self.question().range.is_none();
+            let signal = signal(space, self.node).filter(|_| usual);
+            self.watched = watched(signal, parameters.folding);
+            self.rare.get_or_insert_default().folded = fold(parameters.folding, signal);
+            self.take(parameters);
+            return self.begin(space, now, memory, tally);
+        }
         let resized = self.queue_size != parameters.queue_size;
+        self.take(parameters);
+        if resized {
+            let (size, oldest) = (self.queue_size as usize, self.discard_oldest);
+            let gone = match &mut self.watched {
+                Watched::Computed(computed) => computed.resize(size, oldest, memory),
+                Watched::Held(held) => held.queue.resize(size, oldest, memory),
+            };
+            *dropped(tally.of(self.kind()), size) += gone as u64;
+        }
+    }
+
+    fn take(&mut self, parameters: &Parameters) {
         self.client_handle = parameters.client_handle;
         self.queue_size = parameters.queue_size;
         self.sampling = nanos(parameters.sampling);
@@ -501,14 +600,6 @@ impl Item {
         // One that had a filter may have held back its last sample, and keeps one.
         if self.rare.is_some() || !parameters.filter.is_default() {
             self.rare.get_or_insert_default().filter = parameters.filter;
-        }
-        if resized {
-            let (size, oldest) = (self.queue_size as usize, self.discard_oldest);
-            let gone = match &mut self.watched {
-                Watched::Computed(computed) => computed.resize(size, oldest, memory),
-                Watched::Held(held) => held.queue.resize(size, oldest, memory),
-            };
-            *dropped(tally.of(self.kind()), size) += gone as u64;
         }
     }
 
@@ -536,6 +627,23 @@ fn signal(space: &Space, node: NodeIndex) -> Option<&Signal> {
         Source::Signal(signal) => Some(signal),
         _ => None,
     }
+}
+
+/// What an item keeps of what it watches.
+fn watched(signal: Option<&Signal>, folding: Option<Folding>) -> Watched {
+    match (signal, folding) {
+        (Some(signal), None) => Watched::Computed(Computed::new(signal)),
+        _ => Watched::Held(Box::default()),
+    }
+}
+
+/// What its samples are folded into.
+fn fold(folding: Option<Folding>, signal: Option<&Signal>) -> Option<Box<Folded>> {
+    folding.map(|folding| Box::new(Folded::new(folding, signal)))
+}
+
+fn folded(rare: &mut Option<Box<Rare>>) -> Option<&mut Folded> {
+    rare.as_mut()?.folded.as_deref_mut()
 }
 
 fn asked<'a>(

@@ -218,7 +218,7 @@ impl Subscription {
     pub fn set_item(&mut self, id: u32, parameters: &Parameters, space: &Space, now: Now) {
         self.change(id, |item, memory, tally| {
             item.catch_up(space, now, &mut Pace::default(), memory, tally);
-            item.set(parameters, memory, tally);
+            item.set(parameters, space, now, memory, tally);
         });
         self.stale = true;
     }

@@ -4,6 +4,7 @@
 
 mod acceptor;
 mod advertising;
+mod aggregates;
 mod client;
 mod counted;
 mod curves;

@@ -151,6 +151,7 @@ impl Bench {
             queue_size: 100,
             discard_oldest: true,
             filter: Filter::default(),
+            folding: None,
             stamps: Timestamps {
                 source: false,
                 server: false,

@@ -82,6 +82,7 @@ proptest! {
             queue_size,
             discard_oldest,
             filter: Filter::default(),
+            folding: None,
             stamps: Timestamps { source: false, server: false },
         };
         let mut items = [1u32, 2].map(|number| {
