@@ -161,8 +161,10 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<Reason> {
     reasons
 }
 
-/// What servers say of a DataChangeFilter that they do not take (Part 4, 5.13.2.4).
-const FILTERS: [&str; 4] = [
+/// What servers say of a filter that they do not take (Part 4, 5.13.2.4; Part 13, 5.3.2).
+const FILTERS: [&str; 6] = [
+    "BadAggregateNotSupported",
+    "BadAggregateConfigurationRejected",
     "BadMonitoredItemFilterUnsupported",
     "BadMonitoredItemFilterInvalid",
     "BadFilterNotAllowed",
@@ -191,7 +193,8 @@ pub(crate) fn advice(told: &Subscriptions) -> Vec<&'static str> {
         (
             bad_filter,
             "the server takes no such filter on these nodes: --deadband with a percentage wants an EURange, \
-             and numbers; other options are --deadband with a difference, and none",
+             and numbers; --aggregate wants one of those that the server names below i=2997, and numbers; other \
+             options are --deadband with a difference, and none",
         ),
         (
             told.subscriptions > 0 && told.items == 0 && !bad_filter,

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::aggregate::Aggregating;
+use crate::error::PlanError;
 use crate::nodes::Nodes;
 use crate::request::Timestamps;
 use crate::text::{self, nanos};
@@ -30,6 +32,9 @@ pub struct History {
     /// Which timestamps are asked for.
     #[serde(with = "text")]
     pub timestamps: Timestamps,
+    /// What the server is to make of the values of an interval, instead of telling them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Aggregating>,
     /// Fetch the rest with continuation points; without it the server is told to forget it.
     pub follow: bool,
 }
@@ -46,7 +51,31 @@ impl History {
             backwards: false,
             bounds: false,
             timestamps: Timestamps::default(),
+            aggregate: None,
             follow: true,
         }
+    }
+
+    /// Whether it makes sense; what does not is named.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if self.last.is_zero() {
+            return Err(PlanError::new("last", "0s", "more than nothing"));
+        }
+        let Some(aggregate) = self.aggregate else {
+            return Ok(());
+        };
+        let only = "none with --aggregate: it is about values as they were";
+        if self.values > 0 {
+            return Err(PlanError::new("values", self.values, only));
+        }
+        if self.bounds {
+            return Err(PlanError::new("bounds", "true", only));
+        }
+        // Part 11, 6.5.4.2: a request names an aggregate for each of its nodes, and those with a rest are fewer.
+        if self.batch > 1 && self.follow {
+            let only = "1 with --aggregate, unless --no-follow leaves out what does not fit";
+            return Err(PlanError::new("batch", self.batch, only));
+        }
+        aggregate.check()
     }
 }

@@ -10,6 +10,7 @@
 //! - [`Work`], [`Phase`] and [`Plan`] say what is done; [`Share`] is the part of one thread;
 //! - [`Threshold`] is a condition on a result.
 
+mod aggregate;
 mod arrival;
 mod connect;
 pub mod description;
@@ -38,6 +39,7 @@ mod threshold;
 pub mod unit;
 mod work;
 
+pub use aggregate::{Aggregate, Aggregating};
 pub use arrival::{Arrival, ArrivalError, CatchUp, Pace, Shape, Step};
 pub use connect::{Connect, ConnectKind};
 pub use error::PlanError;

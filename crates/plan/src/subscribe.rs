@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::aggregate::Aggregating;
 use crate::error::PlanError;
 use crate::events::Events;
 use crate::nodes::Nodes;
@@ -43,6 +44,9 @@ pub struct Subscribe {
     /// What counts as a change.
     #[serde(with = "text")]
     pub trigger: Trigger,
+    /// What the server is to make of the values of an interval, instead of telling them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Aggregating>,
     /// Whether items sample and report.
     #[serde(with = "text")]
     pub mode: Mode,
@@ -110,6 +114,7 @@ impl Subscribe {
             discard_newest: false,
             deadband: None,
             trigger: Trigger::default(),
+            aggregate: None,
             mode: Mode::default(),
             publishing_off: false,
             publish_requests: None,
@@ -236,7 +241,28 @@ impl Subscribe {
                 return bad("churn", &transfer, "no --reconnect beside it");
             }
         }
+        self.check_aggregate()?;
         self.check_events()
+    }
+
+    /// An item has one filter.
+    fn check_aggregate(&self) -> Result<(), PlanError> {
+        let Some(aggregate) = self.aggregate else {
+            return Ok(());
+        };
+        if let Some(deadband) = self.deadband {
+            let only = "none with --aggregate: an item has one filter";
+            return Err(PlanError::new("deadband", deadband, only));
+        }
+        if self.trigger != Trigger::default() {
+            let only = "none with --aggregate: an item has one filter";
+            return Err(PlanError::new("trigger", self.trigger, only));
+        }
+        if let Some(rate) = self.change_rate {
+            let only = "none with --aggregate: intervals are told, and not changes";
+            return Err(PlanError::new("change-rate", rate, only));
+        }
+        aggregate.check()
     }
 
     /// What is about values does not go with events, and the other way round.
@@ -253,6 +279,9 @@ impl Subscribe {
             };
         }
         let only = "none with --events: it is about values";
+        if let Some(aggregate) = self.aggregate {
+            return Err(PlanError::new("aggregate", aggregate.function, only));
+        }
         if let Some(deadband) = self.deadband {
             return Err(PlanError::new("deadband", deadband, only));
         }

@@ -160,10 +160,8 @@ impl Work {
             _ => {}
         }
         some(self.batch(), self.nodes())?;
-        if let Self::History(History { last, .. }) = self
-            && last.is_zero()
-        {
-            return Err(PlanError::new("last", "0s", "more than nothing"));
+        if let Self::History(history) = self {
+            history.check()?;
         }
         if let Self::Translate(Translate { paths, .. }) = self {
             if paths.is_empty() {

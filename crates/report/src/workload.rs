@@ -5,8 +5,8 @@ use std::time::Duration;
 use plan::sequence::Sequences;
 use plan::unit::duration::show;
 use plan::{
-    Arrival, Connect, Items, Listen, NewNodes, NodeSpec, Nodes, Phase, Publish, Read, Sampling,
-    Spread, Subscribe, Values, Warmup, Work,
+    Aggregating, Arrival, Connect, Items, Listen, NewNodes, NodeSpec, Nodes, Phase, Publish, Read,
+    Sampling, Spread, Subscribe, Values, Warmup, Work,
 };
 
 use crate::page::counted;
@@ -75,7 +75,12 @@ fn work(work: &Work) -> String {
         Work::History(history) => {
             let way = if history.backwards { " backwards" } else { "" };
             let last = show(history.last);
-            format!("read the last {last} of {}{way}", nodes(&history.nodes))
+            let what = match history.aggregate {
+                Some(aggregate) => format!("{} of ", aggregated(aggregate)),
+                None => String::new(),
+            };
+            let of = nodes(&history.nodes);
+            format!("read {what}the last {last} of {of}{way}")
         }
         Work::Translate(translate) => match translate.paths.as_slice() {
             [path] => format!("translate {path}"),
@@ -253,6 +258,11 @@ fn subscribing(plan: &Subscribe) -> String {
     text
 }
 
+/// `average each 10 s`.
+fn aggregated(aggregate: Aggregating) -> String {
+    format!("{} each {}", aggregate.function, show(aggregate.interval))
+}
+
 /// What differs from the defaults of a subscription.
 fn unusual(plan: &Subscribe) -> Vec<String> {
     let usual = Subscribe::new(plan.nodes.clone());
@@ -265,6 +275,9 @@ fn unusual(plan: &Subscribe) -> Vec<String> {
     let option = |n: Option<u32>| n.map_or_else(String::new, |n| n.to_string());
     if let Some(deadband) = plan.deadband {
         add(true, format!("deadband {deadband}"));
+    }
+    if let Some(aggregate) = plan.aggregate {
+        add(true, aggregated(aggregate));
     }
     add(
         plan.trigger != usual.trigger,

@@ -527,3 +527,79 @@ fn a_session_that_gives_its_only_subscription_away_goes_on_when_it_has_another()
     assert_eq!(told["outcome"], "lossless", "{told}");
     assert_agrees(&told, "values sent");
 }
+
+// Part 4, 7.22.4: what a plant folds is no loss.
+#[test]
+fn aggregates_come_for_each_interval_and_the_plant_says_the_same() {
+    let bench = Bench::new("");
+    let (told, run) = bench.told(
+        "-n ns=2;i=1..100 --publishing 100ms --sampling 50ms --queue 20 --duration 2s \
+         --aggregate average --processing-interval 100ms",
+    );
+    let plan = &run["plan"]["phases"][0]["work"]["aggregate"];
+    assert_eq!(plan["function"], "average", "{}", run["plan"]);
+    assert_eq!(plan["interval_ns"], 100_000_000);
+    assert_eq!(told["held"], Value::Null, "{told}");
+    assert_ne!(told["outcome"], "lost", "{told}");
+    assert_agrees(&told, "messages sent");
+    assert_agrees(&told, "values sent");
+    // Twenty intervals of each item in two seconds, but for what is on its way at both ends; forty updates were folded.
+    let row = |what: &str| {
+        let beside = told["beside"].as_array().unwrap();
+        let row = beside.iter().find(|row| row["what"] == what).unwrap();
+        row["server"].as_u64().unwrap()
+    };
+    let values = row("values sent");
+    assert!((100 * 15..=100 * 30).contains(&values), "{values}");
+}
+
+// Part 11, 6.5.4.
+#[test]
+fn a_history_is_read_as_what_its_intervals_amount_to() {
+    let bench = Bench::of(
+        r#"
+[[namespace]]
+uri = "urn:counters"
+[[namespace.signals]]
+ids = "i=1..10"
+type = "UInt32"
+pattern = "counter"
+update = "10ms"
+history = true
+"#,
+    );
+    let read = |more: &str| {
+        let options = format!("-n ns=2;i=1..10 --last 500ms --requests 20 {more}");
+        let words = ["history", &bench.url, "--quiet", "--out", "run.json"];
+        let output = command(bench.folder.path(), &words)
+            .args(options.split_whitespace())
+            .output()
+            .unwrap();
+        (output, json(&bench.folder.path().join("run.json")))
+    };
+    let (output, run) = read("--aggregate time-average --processing-interval 100ms");
+    // A busy machine may be a reason not to trust the times; that is not what is looked at.
+    let errors = &run["phases"][0]["total"]["errors"];
+    assert_eq!(errors, 0, "{}", text(&output.stderr));
+    let values = |run: &Value| run["phases"][0]["total"]["values"].as_u64();
+    assert_eq!(values(&run), Some(20 * 5), "{}", run["phases"][0]);
+    // Of aggregates that the server does not have, nothing comes.
+    let (output, run) = read("--aggregate worst-quality");
+    assert!(!output.status.success(), "{}", text(&output.stdout));
+    let all = text(&output.stdout) + &text(&output.stderr) + &run.to_string();
+    assert!(all.contains("BadAggregateNotSupported"), "{all}");
+    // What goes together only without what is left.
+    let bad = command(
+        bench.folder.path(),
+        &["history", &bench.url, "-n", "ns=2;i=1", "--batch", "2"],
+    )
+    .args(["--aggregate", "count"])
+    .output()
+    .unwrap();
+    assert_eq!(bad.status.code(), Some(2), "{}", text(&bad.stderr));
+    assert!(
+        text(&bad.stderr).contains("--no-follow"),
+        "{}",
+        text(&bad.stderr)
+    );
+}

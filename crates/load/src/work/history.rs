@@ -1,4 +1,4 @@
-//! HistoryRead of raw values.
+//! HistoryRead of raw values and of aggregates.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use plan::History;
 use wire::types::{
     AttributeId, DateTime, ExtensionObject, HistoryReadRequest, HistoryReadValueId, NodeId,
-    ReadRawModifiedDetails, ReadRequest, ReadValueId, RequestHeader, StatusCode,
-    TimestampsToReturn, VariableId, Variant,
+    ReadProcessedDetails, ReadRawModifiedDetails, ReadRequest, ReadValueId, RequestHeader,
+    StatusCode, TimestampsToReturn, VariableId, Variant,
 };
 
 use super::operations::Selection;
-use super::{Asker, Operations, Service, WorkError};
+use super::{Asker, Operations, Service, WorkError, aggregates};
 use crate::access::Session;
 
 /// The histories of these nodes.
@@ -57,6 +57,17 @@ pub fn details(asked: &History, session: &mut Session) -> Result<ExtensionObject
         false => (start, end),
         true => (end, start),
     };
+    if let Some(aggregate) = asked.aggregate {
+        let function = aggregates::function(aggregate);
+        return Ok(ExtensionObject::from_message(ReadProcessedDetails {
+            start_time: DateTime::from(start),
+            end_time: DateTime::from(end),
+            processing_interval: aggregate.interval.as_secs_f64() * 1e3,
+            // Part 11, 6.5.4.2: one for each node.
+            aggregate_type: Some(vec![function; asked.batch as usize]),
+            aggregate_configuration: aggregates::configuration(),
+        }));
+    }
     Ok(ExtensionObject::from_message(ReadRawModifiedDetails {
         is_read_modified: false,
         start_time: DateTime::from(start),

@@ -7,6 +7,7 @@
 //!
 //! One file each says how the operations of a service are made.
 
+mod aggregates;
 mod answer;
 mod browse;
 mod call;

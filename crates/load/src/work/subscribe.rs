@@ -8,12 +8,13 @@ use plan::{Deadband, Mode, Subscribe, Timestamps, Trigger};
 use record::receipt::Watch;
 use wire::template::{PublishTemplate, Template};
 use wire::types::{
-    AttributeId, BinaryEncodable, ContextOwned, CreateMonitoredItemsRequest,
-    CreateSubscriptionRequest, DataChangeFilter, DataChangeTrigger, ExtensionObject,
+    AggregateFilter, AttributeId, BinaryEncodable, ContextOwned, CreateMonitoredItemsRequest,
+    CreateSubscriptionRequest, DataChangeFilter, DataChangeTrigger, DateTime, ExtensionObject,
     MonitoredItemCreateRequest, MonitoringMode, MonitoringParameters, NodeId, NumericRange,
     QualifiedName, ReadValueId, RequestHeader, TimestampsToReturn,
 };
 
+use super::aggregates;
 use super::events::Filter;
 use super::{Operations, WorkError};
 
@@ -103,9 +104,10 @@ impl Terms {
     }
 
     /// Whether the filter holds changes back, and nobody can say how many: what has another status or differs
-    /// by a share of an EURange only the server knows.
+    /// by a share of an EURange only the server knows; what is folded into aggregates.
     fn holds_back_unknown(&self) -> bool {
         self.plan.trigger == Trigger::Status
+            || self.plan.aggregate.is_some()
             || matches!(self.plan.deadband, Some(Deadband::Percent(share)) if share > 0.0)
     }
 
@@ -148,9 +150,16 @@ fn parameters(plan: &Subscribe, events: Option<&Filter>) -> MonitoringParameters
     }
     let usual = plan.deadband.is_none() && plan.trigger == Trigger::Value;
     // Part 4, 7.22.2: without a filter, changes of status and value are told.
-    let filter = match usual {
-        true => ExtensionObject::null(),
-        false => ExtensionObject::from_message(filter(plan)),
+    let filter = match (plan.aggregate, usual) {
+        (Some(aggregate), _) => ExtensionObject::from_message(AggregateFilter {
+            // From now on, whatever clock the server has.
+            start_time: DateTime::null(),
+            aggregate_type: aggregates::function(aggregate),
+            processing_interval: aggregate.interval.as_secs_f64() * 1e3,
+            aggregate_configuration: aggregates::configuration(),
+        }),
+        (None, true) => ExtensionObject::null(),
+        (None, false) => ExtensionObject::from_message(filter(plan)),
     };
     MonitoringParameters {
         client_handle: 0,

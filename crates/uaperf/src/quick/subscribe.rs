@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use plan::events::{Field, Where};
 use plan::unit::{Rate, duration};
-use plan::{Churn, Deadband, Mode, NodeSpec, Offsets, Sampling, Timestamps, Trigger, Work};
+use plan::{
+    Aggregate, Churn, Deadband, Mode, NodeSpec, Offsets, Sampling, Timestamps, Trigger, Work,
+};
 
 use super::{Common, work};
 use crate::failure::Failure;
@@ -79,6 +81,12 @@ pub struct Args {
     /// What counts as a change: status, value, timestamp
     #[arg(long, value_name = "WHAT", default_value_t = Trigger::default())]
     trigger: Trigger,
+    /// Tell what the values of an interval amount to instead: average, time-average, minimum, count and others of Part 13
+    #[arg(long, value_name = "NAME", conflicts_with = "events")]
+    aggregate: Option<Aggregate>,
+    /// How long these intervals are [default: 1s]
+    #[arg(long, value_name = "DURATION", requires = "aggregate", value_parser = duration::parse)]
+    processing_interval: Option<Duration>,
     /// Whether items sample and report: reporting, sampling, disabled
     #[arg(long, value_name = "MODE", default_value_t = Mode::default())]
     mode: Mode,
@@ -219,6 +227,7 @@ impl Args {
             discard_newest: self.discard_newest,
             deadband: self.deadband,
             trigger: self.trigger,
+            aggregate: work::aggregating(self.aggregate, self.processing_interval),
             mode: self.mode,
             publishing_off: self.publishing_off,
             publish_requests: self.publish_requests.0,

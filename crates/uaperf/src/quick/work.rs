@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use plan::unit::duration;
-use plan::{Attribute, BrowsePath, Direction, NodeSpec, Nodes, Timestamps, Values, Work};
+use plan::{
+    Aggregate, Aggregating, Attribute, BrowsePath, Direction, NodeSpec, Nodes, Timestamps, Values,
+    Work,
+};
 use wire::types::NumericRange;
 
 use crate::failure::Failure;
@@ -53,8 +56,21 @@ Examples:
   uaperf history opc.tcp://plc1:4840 -n 'ns=2;s=Line1.Speed' --last 10m
   uaperf history opc.tcp://plc1:4840 -n 'ns=2;i=1000..1099' --batch 10 \\
     --last 1h --values 1000 --requests 100
+  uaperf history opc.tcp://plc1:4840 -n 'ns=2;s=Line1.Speed' --aggregate average \\
+    --processing-interval 10s --last 1h
 
 One operation is a HistoryRead with all that its continuation points lead to.";
+
+/// What a server is to make of values, if anything.
+pub(super) fn aggregating(
+    function: Option<Aggregate>,
+    interval: Option<Duration>,
+) -> Option<Aggregating> {
+    function.map(|function| Aggregating {
+        function,
+        interval: interval.unwrap_or(Aggregating::INTERVAL),
+    })
+}
 
 /// The nodes of a command.
 pub fn nodes(specs: &[NodeSpec], otherwise: Option<&str>) -> anyhow::Result<Nodes> {
@@ -226,6 +242,12 @@ pub struct History {
     /// The bounding values, too
     #[arg(long)]
     bounds: bool,
+    /// Read what the values of an interval amount to: average, time-average, minimum, count and others of Part 13
+    #[arg(long, value_name = "NAME")]
+    aggregate: Option<Aggregate>,
+    /// How long these intervals are [default: 1s]
+    #[arg(long, value_name = "DURATION", requires = "aggregate", value_parser = duration::parse)]
+    processing_interval: Option<Duration>,
     /// Which timestamps to ask for: source, server, both
     #[arg(long, value_name = "WHICH", default_value_t = Timestamps::default())]
     timestamps: Timestamps,
@@ -250,6 +272,7 @@ impl History {
             backwards: self.backwards,
             bounds: self.bounds,
             timestamps: self.timestamps,
+            aggregate: aggregating(self.aggregate, self.processing_interval),
             follow: !self.no_follow,
         }))
     }

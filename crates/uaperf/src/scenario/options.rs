@@ -128,6 +128,8 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("discard_newest", "true", ""),
     ("deadband", "'0.5'", ""),
     ("trigger", "'timestamp'", ""),
+    ("aggregate", "'average'", ""),
+    ("processing_interval", "'2s'", "aggregate = 'average'"),
     ("mode", "'sampling'", ""),
     ("publishing_off", "true", ""),
     ("publish_requests", "4", ""),
