@@ -26,7 +26,7 @@ pub enum Rest {
     /// Values as they were.
     Raw(Span),
     /// Intervals.
-    Processed(Processed),
+    Processed(Box<Processed>),
 }
 
 /// Continuation points of this service begin with it, those of Browse do not.
@@ -243,7 +243,7 @@ impl Desk<'_> {
                         break false;
                     }
                     if *most == 0 || *values == 0 {
-                        rest = Some(Rest::Processed((**processed).clone()));
+                        rest = Some(Rest::Processed(processed.clone()));
                         break false;
                     }
                     if some.len() >= in_a_row || work.is_over() {
@@ -345,10 +345,10 @@ impl Desk<'_> {
                 let processed = match kept {
                     Some(Rest::Processed(processed)) => processed,
                     Some(_) => return Err(StatusCode::BadContinuationPointInvalid),
-                    None => self.intervals(at, number, asked)?,
+                    None => Box::new(self.intervals(at, number, asked)?),
                 };
                 Left::Intervals {
-                    processed: Box::new(processed),
+                    processed,
                     most,
                     values: most.saturating_mul(FOLDED),
                 }
@@ -373,7 +373,7 @@ impl Desk<'_> {
         let (start, end) = (asked.start_time.ticks(), asked.end_time.ticks());
         let length = asked.processing_interval;
         // Milliseconds, in ticks of 100 ns; NaN is none either.
-        if start <= 0 || end <= 0 || start == end || !(length >= 0.0) {
+        if start <= 0 || end <= 0 || start == end || length.is_nan() || length < 0.0 {
             return Err(StatusCode::BadInvalidArgument);
         }
         let length = match length {
