@@ -61,6 +61,8 @@ pub struct Config {
     pub memory: Budget,
     /// Whether other servers may register here (Part 4, 5.5.5), so that it is a discovery server for them.
     pub discovery: bool,
+    /// Whether audit events tell what clients do (Part 4, 6.5).
+    pub audit: bool,
     /// What is in the address space beside the standard one.
     pub profiles: Vec<Profile>,
     /// Nodes that files describe.
@@ -104,6 +106,7 @@ impl Default for Config {
             limits: Limits::default(),
             memory: Budget::default(),
             discovery: false,
+            audit: false,
             profiles: vec![Profile::Demo],
             nodesets: Vec::new(),
             publish: Vec::new(),
@@ -163,6 +166,7 @@ impl Plant {
             config.transfer = transfer;
         }
         config.discovery |= self.discovery;
+        config.audit |= self.audit;
         config.limits = self.limits.clone();
         let users = self.users.iter();
         config.users = Users {

@@ -56,6 +56,15 @@ pub enum Who {
 }
 
 impl Who {
+    /// The name that a user gives; empty without one.
+    pub fn name(&self) -> String {
+        match self {
+            Self::User(name) => name.as_ref().to_owned(),
+            Self::Owner(name) => name.clone(),
+            _ => String::new(),
+        }
+    }
+
     fn show(&self) -> String {
         let quoted = |name: &str| -> String {
             let cut: String = name.chars().take(LETTERS).collect();

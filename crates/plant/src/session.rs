@@ -102,9 +102,16 @@ pub struct Owner {
     pub application_uri: String,
     /// Its certificate proves that, on a channel that is signed.
     pub signed: bool,
+    /// It is told what clients did: it may do everything, and nobody else reads what it is told (Part 4, 6.5).
+    pub audits: bool,
 }
 
 impl Owner {
+    /// Its name for people; empty for nobody in particular.
+    pub fn name(&self) -> &str {
+        self.listed.as_deref().unwrap_or(&self.user)
+    }
+
     /// Part 4, 5.14.7.1: a subscription goes over to the same user only; between sessions of nobody in particular, to
     /// the same application, if both have proven which they are.
     pub fn may_take_from(&self, other: &Self, rule: Transfer) -> bool {
@@ -136,6 +143,8 @@ pub struct Session {
     pub points: ContinuationPoints,
     /// Histories that were not read to their end.
     pub history: HistoryPoints,
+    /// As whom it is to be activated now, and what the client calls that: for audit events.
+    pub claim: Option<Box<(String, String)>>,
     /// Who it is: its subscriptions are theirs, too.
     pub owner: Arc<Owner>,
     /// What is counted for it.
@@ -171,6 +180,7 @@ impl Session {
             budget,
             points: ContinuationPoints::default(),
             history: HistoryPoints::default(),
+            claim: None,
             owner: Arc::default(),
             record,
             rights: Rights::NONE,

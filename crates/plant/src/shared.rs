@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::diagnostics::{Register, session_node};
 use crate::directory::Directory;
+use crate::event::Audit;
 use crate::fault::Faults;
 use crate::internals::Workings;
 use crate::ledger::Ledger;
@@ -68,6 +69,14 @@ fn decoding(message: usize, memory: usize) -> wire::service::Limits {
 }
 
 impl Shared {
+    /// Tells those who may know what a client did, if anybody is to be told.
+    #[inline]
+    pub fn audit(&self, make: impl FnOnce() -> Audit) {
+        if self.config.audit {
+            self.space.events().audits.note(make());
+        }
+    }
+
     pub fn new(
         config: Config,
         advertised: Advertised,

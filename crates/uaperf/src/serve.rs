@@ -123,6 +123,10 @@ pub struct Args {
     /// Be a discovery server, too: servers whose certificates are trusted may register here
     #[arg(long)]
     discovery: bool,
+    /// Raise audit events at the Server object, for users with all rights over encrypted channels: channels, sessions, refused
+    /// certificates, writes
+    #[arg(long)]
+    audit: bool,
     /// Serve the nodes of a NodeSet2 file, too; may be given several times, a file behind those whose models
     /// it needs
     #[arg(long, value_name = "FILE")]
@@ -417,6 +421,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         config.transfer = transfer;
     }
     config.discovery |= args.discovery;
+    config.audit |= args.audit;
     // A discovery server knows who registers by their certificate, and TLS shows one to everybody.
     let has_tls = config.wss.is_some() || config.https.is_some();
     let is_known = has_tls || !known.at.is_empty();
@@ -609,7 +614,7 @@ mod tests {
             (
                 (config.listen, config.host, config.advertise, config.threads),
                 (config.transfer, config.limits, config.memory.limit()),
-                (config.discovery, known.at, known.every),
+                (config.discovery, config.audit, known.at, known.every),
                 config.security_groups,
             )
         )
@@ -636,6 +641,7 @@ mod tests {
             ("--json-request 4MiB", "[limits]\njson_request = \"4MiB\""),
             ("--allow-nodes 5", "[limits]\nadded_nodes = 5"),
             ("--discovery", "discovery = true"),
+            ("--audit", "audit = true"),
             ("--register-every 2s", "register_every = \"2s\""),
             (
                 "--security-group g --group-lifetime 2s",

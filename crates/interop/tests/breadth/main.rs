@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod aggregates;
+mod audit;
 mod findings;
 mod judges;
 

@@ -63,6 +63,8 @@ pub struct Plant {
     pub transfer: Option<Transfer>,
     /// Whether other servers may register at it.
     pub discovery: bool,
+    /// Whether audit events tell what clients do.
+    pub audit: bool,
     /// The clients that it dials.
     pub reverse: Vec<Url>,
     /// The discovery servers that it is to be known to. Whoever runs it sees to that.

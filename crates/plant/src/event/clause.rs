@@ -136,7 +136,7 @@ impl EventFilter {
 impl Clause {
     fn value(&self, event: &Event<'_>) -> Variant {
         // Part 4, 7.4.4.5: only events of the type named have it. BaseEventType stands for any.
-        if !event.kind.is_a(self.of) || !event.kind.is_a(self.field.of()) {
+        if !event.kind.is_a(self.of) || !self.field.is_in(event.kind) {
             return Variant::Empty;
         }
         let whole = self.field.value(event);

@@ -7,7 +7,7 @@ use wire::types::{
 
 use super::condition::State;
 use super::source::LIMITS;
-use super::{Event, EventKind};
+use super::{Audit, Event, EventKind};
 
 /// What is known of a field.
 #[derive(Debug)]
@@ -95,6 +95,21 @@ fields! {
     LowLowState: NonExclusiveLimitAlarmType, ["LowLowState"], LocalizedText, TwoStateVariableType;
     LowLowStateId: NonExclusiveLimitAlarmType, ["LowLowState", "Id"], Boolean, PropertyType;
     NormalState: OffNormalAlarmType, ["NormalState"], NodeId, PropertyType;
+    ActionTimeStamp: AuditEventType, ["ActionTimeStamp"], UtcTime, PropertyType;
+    Status: AuditEventType, ["Status"], Boolean, PropertyType;
+    ServerId: AuditEventType, ["ServerId"], String, PropertyType;
+    ClientAuditEntryId: AuditEventType, ["ClientAuditEntryId"], String, PropertyType;
+    StatusCodeId: AuditSecurityEventType, ["StatusCodeId"], StatusCode, PropertyType;
+    SecureChannelId: AuditChannelEventType, ["SecureChannelId"], String, PropertyType;
+    ClientCertificateThumbprint: AuditOpenSecureChannelEventType, ["ClientCertificateThumbprint"], String, PropertyType;
+    SecurityPolicyUri: AuditOpenSecureChannelEventType, ["SecurityPolicyUri"], String, PropertyType;
+    SecurityMode: AuditOpenSecureChannelEventType, ["SecurityMode"], MessageSecurityMode, PropertyType;
+    SessionId: AuditSessionEventType, ["SessionId"], NodeId, PropertyType;
+    RevisedSessionTimeout: AuditCreateSessionEventType, ["RevisedSessionTimeout"], Duration, PropertyType;
+    RequestHandle: AuditCancelEventType, ["RequestHandle"], UInt32, PropertyType;
+    Certificate: AuditCertificateEventType, ["Certificate"], ByteString, PropertyType;
+    AttributeId: AuditWriteUpdateEventType, ["AttributeId"], UInt32, PropertyType;
+    NewValue: AuditWriteUpdateEventType, ["NewValue"], BaseDataType, PropertyType;
 }
 
 impl Row {
@@ -118,8 +133,25 @@ impl Field {
         row.map_or(ObjectTypeId::ConditionType, |row| row.of)
     }
 
+    /// Whether events of a type have it: some types that are no subtypes of each other declare the same field.
+    pub fn is_in(self, kind: EventKind) -> bool {
+        use ObjectTypeId as T;
+        let also: &[T] = match self {
+            Self::ClientUserId => &[T::AuditEventType],
+            Self::SecureChannelId | Self::ClientCertificateThumbprint => &[
+                T::AuditCreateSessionEventType,
+                T::AuditActivateSessionEventType,
+            ],
+            _ => &[],
+        };
+        kind.is_a(self.of()) || also.iter().any(|of| kind.is_a(*of))
+    }
+
     /// What it holds in an event; null where the event has no such field.
     pub fn value(self, event: &Event<'_>) -> Variant {
+        if let Some(audit) = &event.audit {
+            return self.of_audit(event, audit).unwrap_or_default();
+        }
         self.of_all(event)
             .or_else(|| self.of_condition(event, event.state.as_ref()?))
             .or_else(|| self.of_alarm(event, event.state.as_ref()?))
@@ -142,6 +174,29 @@ impl Field {
             Self::Message => LocalizedText::new("en", &event.message).into(),
             Self::Severity => event.severity.into(),
             _ => return None,
+        })
+    }
+
+    /// Part 5, 6.4.3 ff.
+    fn of_audit(self, event: &Event<'_>, audit: &Audit) -> Option<Variant> {
+        let detail = || audit.details.iter().find(|(field, _)| *field == self);
+        Some(match self {
+            Self::SourceNode => match &audit.node {
+                Some(node) => node.clone().into(),
+                None => NodeId::from(ObjectId::Server).into(),
+            },
+            Self::SourceName => audit.service().into(),
+            Self::ActionTimeStamp => DateTime::from(audit.at).into(),
+            Self::Status => (!audit.status.is_bad()).into(),
+            Self::StatusCodeId => audit.status.into(),
+            // There is one.
+            Self::ServerId => "".into(),
+            Self::ClientAuditEntryId => audit.entry.as_str().into(),
+            Self::ClientUserId => audit.user.as_str().into(),
+            _ => match detail() {
+                Some((_, value)) => value.clone(),
+                None => return self.of_all(event),
+            },
         })
     }
 

@@ -30,6 +30,28 @@ pub enum EventKind {
     /// Behind it.
     #[serde(skip)]
     RefreshEndEventType,
+    #[serde(skip)]
+    AuditOpenSecureChannelEventType,
+    #[serde(skip)]
+    AuditCreateSessionEventType,
+    #[serde(skip)]
+    AuditActivateSessionEventType,
+    #[serde(skip)]
+    AuditCancelEventType,
+    #[serde(skip)]
+    AuditCertificateExpiredEventType,
+    #[serde(skip)]
+    AuditCertificateInvalidEventType,
+    #[serde(skip)]
+    AuditCertificateUntrustedEventType,
+    #[serde(skip)]
+    AuditCertificateRevokedEventType,
+    #[serde(skip)]
+    AuditCertificateMismatchEventType,
+    #[serde(skip)]
+    AuditCertificateDataMismatchEventType,
+    #[serde(skip)]
+    AuditWriteUpdateEventType,
 }
 
 impl EventKind {
@@ -53,6 +75,17 @@ impl EventKind {
             Self::EventQueueOverflowEventType => T::EventQueueOverflowEventType,
             Self::RefreshStartEventType => T::RefreshStartEventType,
             Self::RefreshEndEventType => T::RefreshEndEventType,
+            Self::AuditOpenSecureChannelEventType => T::AuditOpenSecureChannelEventType,
+            Self::AuditCreateSessionEventType => T::AuditCreateSessionEventType,
+            Self::AuditActivateSessionEventType => T::AuditActivateSessionEventType,
+            Self::AuditCancelEventType => T::AuditCancelEventType,
+            Self::AuditCertificateExpiredEventType => T::AuditCertificateExpiredEventType,
+            Self::AuditCertificateInvalidEventType => T::AuditCertificateInvalidEventType,
+            Self::AuditCertificateUntrustedEventType => T::AuditCertificateUntrustedEventType,
+            Self::AuditCertificateRevokedEventType => T::AuditCertificateRevokedEventType,
+            Self::AuditCertificateMismatchEventType => T::AuditCertificateMismatchEventType,
+            Self::AuditCertificateDataMismatchEventType => T::AuditCertificateDataMismatchEventType,
+            Self::AuditWriteUpdateEventType => T::AuditWriteUpdateEventType,
         }
     }
 
@@ -95,6 +128,22 @@ fn above(of: ObjectTypeId) -> Option<ObjectTypeId> {
         T::DeviceFailureEventType | T::RefreshStartEventType | T::RefreshEndEventType => {
             T::SystemEventType
         }
+        T::AuditEventType => T::BaseEventType,
+        T::AuditSecurityEventType | T::AuditUpdateEventType => T::AuditEventType,
+        T::AuditChannelEventType | T::AuditSessionEventType | T::AuditCertificateEventType => {
+            T::AuditSecurityEventType
+        }
+        T::AuditOpenSecureChannelEventType => T::AuditChannelEventType,
+        T::AuditCreateSessionEventType
+        | T::AuditActivateSessionEventType
+        | T::AuditCancelEventType => T::AuditSessionEventType,
+        T::AuditCertificateExpiredEventType
+        | T::AuditCertificateInvalidEventType
+        | T::AuditCertificateUntrustedEventType
+        | T::AuditCertificateRevokedEventType
+        | T::AuditCertificateMismatchEventType
+        | T::AuditCertificateDataMismatchEventType => T::AuditCertificateEventType,
+        T::AuditWriteUpdateEventType => T::AuditUpdateEventType,
         T::AcknowledgeableConditionType => T::ConditionType,
         T::AlarmConditionType => T::AcknowledgeableConditionType,
         T::LimitAlarmType | T::DiscreteAlarmType => T::AlarmConditionType,
@@ -148,6 +197,17 @@ mod tests {
             K::EventQueueOverflowEventType,
             K::RefreshStartEventType,
             K::RefreshEndEventType,
+            K::AuditOpenSecureChannelEventType,
+            K::AuditCreateSessionEventType,
+            K::AuditActivateSessionEventType,
+            K::AuditCancelEventType,
+            K::AuditCertificateExpiredEventType,
+            K::AuditCertificateInvalidEventType,
+            K::AuditCertificateUntrustedEventType,
+            K::AuditCertificateRevokedEventType,
+            K::AuditCertificateMismatchEventType,
+            K::AuditCertificateDataMismatchEventType,
+            K::AuditWriteUpdateEventType,
         ];
         for kind in all {
             for of in all {

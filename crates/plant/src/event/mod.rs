@@ -5,6 +5,7 @@
 //! at each publishing. What clients do to conditions is kept ([`condition`]), and the events that
 //! come of it stand in a journal.
 
+pub mod audit;
 pub mod beat;
 pub mod clause;
 pub mod condition;
@@ -16,6 +17,7 @@ pub mod operator;
 pub mod source;
 mod world;
 
+pub use audit::{Audit, Audits};
 pub use beat::Beat;
 pub use clause::EventFilter;
 pub use condition::{Deed, Refused};

@@ -10,13 +10,13 @@ use wire::types::{NodeId, ObjectId, StatusCode};
 
 use super::condition::{About, Comment, Deed, State};
 use super::source::LIMITS;
-use super::{EventKind, Group, Source};
+use super::{Audit, Audits, EventKind, Group, Source};
 
 /// What tells an event from all others of the server: its source's number, its number, and when
 /// the server started. A client that knows the numbers knows what it has missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId {
-    /// The number of the source; `JOURNAL` (`FFFFFFFF`) and `OWN` (`FFFFFFFE`) stand for none.
+    /// The number of the source; `JOURNAL` (`FFFFFFFF`), `OWN` (`FFFFFFFE`) and `AUDIT` (`FFFFFFFD`) stand for none.
     pub source: u32,
     /// The how many-th of the source it is, from 1 on.
     pub n: u64,
@@ -28,6 +28,8 @@ pub struct EventId {
 pub const JOURNAL: u32 = u32::MAX;
 /// In place of a source: the server's own, about queues and refreshes.
 pub const OWN: u32 = u32::MAX - 1;
+/// In place of a source: what clients did.
+pub const AUDIT: u32 = u32::MAX - 2;
 
 impl EventId {
     /// Bytes on the wire, big-endian so that they can be read.
@@ -71,6 +73,8 @@ pub struct Event<'a> {
     pub message: String,
     /// The state of the condition that it tells.
     pub state: Option<State>,
+    /// What a client did.
+    pub audit: Option<Arc<Audit>>,
 }
 
 /// What came of a client's call.
@@ -108,6 +112,8 @@ pub struct Events {
     run: u32,
     journal: Mutex<Journal>,
     own: AtomicU64,
+    /// What clients did.
+    pub audits: Audits,
 }
 
 impl Events {
@@ -184,6 +190,31 @@ impl Events {
         Scope(scope)
     }
 
+    /// What clients did after an entry, for those who may know. Tells how many entries nobody has kept, and the last one.
+    pub fn audited(&self, entry: u64, mut tell: impl FnMut(&Event<'_>)) -> (u64, u64) {
+        let (missed, last, entries) = self.audits.after(entry);
+        for (n, audit) in entries {
+            tell(&Event {
+                id: EventId {
+                    source: AUDIT,
+                    n,
+                    run: self.run,
+                },
+                kind: audit.kind,
+                from: None,
+                time: audit.at,
+                severity: match audit.status.is_bad() {
+                    true => 500,
+                    false => 100,
+                },
+                message: audit.message(),
+                state: None,
+                audit: Some(audit),
+            });
+        }
+        (missed, last)
+    }
+
     /// A number for an event of the server's own.
     pub fn own(&self, kind: EventKind, now: i64) -> Event<'_> {
         let (severity, message) = match kind {
@@ -205,6 +236,7 @@ impl Events {
             severity,
             message: message.to_owned(),
             state: None,
+            audit: None,
         }
     }
 
@@ -239,6 +271,7 @@ impl Events {
             severity: group.severity(m),
             message,
             state,
+            audit: None,
         })
     }
 
@@ -290,6 +323,7 @@ impl Events {
             severity: of.severity(m),
             message: told(own, &state),
             state: Some(state),
+            audit: None,
         })
     }
 
@@ -401,6 +435,7 @@ impl Events {
             severity: group.severity(group.number(notice.source, state.n.max(1))),
             message: format!("{} was {what}", source.name),
             state: Some(state),
+            audit: None,
         })
     }
 

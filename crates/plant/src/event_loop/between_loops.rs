@@ -61,6 +61,8 @@ pub struct Caller {
     pub known: bool,
     /// Messages of its channel are signed.
     pub signed: bool,
+    /// Nobody else reads them.
+    pub encrypted: bool,
 }
 
 /// An ActivateSession request for a session that lives in another loop.

@@ -54,8 +54,9 @@ use tracing::info;
 use wire::channel::ChannelError;
 use wire::policy::Policy;
 use wire::time::{Instant, Now};
-use wire::types::StatusCode;
+use wire::types::{ByteString, MessageSecurityMode, StatusCode};
 
+use crate::event::{Audit, EventKind, Field, audit};
 use crate::internals::{Measuring, Task};
 use crate::pool::Pool;
 use crate::refused::Who;
@@ -142,6 +143,9 @@ pub struct EventLoop {
     spent: usize,
     stopping: bool,
 }
+
+/// A chain of certificates that audit events tell of, in bytes.
+const LONGEST: usize = 8 * 1024;
 
 impl EventLoop {
     /// Number `index` of the loops of a server.
@@ -390,6 +394,14 @@ impl EventLoop {
                 if let Err(status) = judged {
                     let who = Who::Certificate(Who::common_name(named.as_bytes()));
                     told.refused.note(told.clock.now(), address, &who, status);
+                    told.audit(|| {
+                        let kind = audit::certificate(status);
+                        // Whoever is refused sends what it likes: what is longer is not kept.
+                        let sent = named.as_bytes();
+                        let sent = (sent.len() <= LONGEST).then(|| ByteString::from(sent.to_vec()));
+                        Audit::new(kind, told.clock.now().utc, status)
+                            .with(Field::Certificate, sent.unwrap_or_else(ByteString::null))
+                    });
                 }
                 post.send(Mail::Judged(id, judged));
             };
@@ -414,6 +426,7 @@ impl EventLoop {
         };
         if let Some(status) = status {
             self.shared.counters.security_rejected_channels.add(1);
+            self.audit_channel(id, status);
             let link = self.links.get(id).filter(|link| !link.noted);
             if let Some(link) = link {
                 let peer = link.connection.peer();
@@ -426,6 +439,36 @@ impl EventLoop {
         }
         self.flush_only(id, usize::MAX);
         self.drop_link(id);
+    }
+
+    /// Tells of a channel that was opened or renewed, or was not.
+    fn audit_channel(&self, id: SlotId, status: StatusCode) {
+        let Some(link) = self.links.get(id) else {
+            return;
+        };
+        self.shared.audit(|| {
+            let protection = link.connection.protection();
+            let mut audit = Audit::new(
+                EventKind::AuditOpenSecureChannelEventType,
+                self.now.utc,
+                status,
+            )
+            .with(
+                Field::SecureChannelId,
+                link.connection.channel_id().to_string(),
+            )
+            .with(Field::SecurityPolicyUri, protection.policy.uri())
+            .with(
+                Field::SecurityMode,
+                MessageSecurityMode::from(protection.mode) as i32,
+            );
+            if let Some(peer) = link.connection.peer() {
+                let digits = peer.thumbprint();
+                let shown: String = digits.iter().map(|byte| format!("{byte:02X}")).collect();
+                audit = audit.with(Field::ClientCertificateThumbprint, shown);
+            }
+            audit
+        });
     }
 
     fn drop_link(&mut self, id: SlotId) {

@@ -12,7 +12,8 @@ use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::link::HIGH_WATER;
 use super::{Asked, Due, EventLoop, SlotId};
-use crate::diagnostics::Service;
+use crate::diagnostics::{Service, session_node};
+use crate::event::{Audit, EventKind, Field};
 use crate::fault::MessageFate;
 use crate::service::{canonical, write_head, write_len, write_null_array};
 use crate::session::PublishRequest;
@@ -441,6 +442,20 @@ impl EventLoop {
             self.refuse(session, waiting, StatusCode::BadRequestCancelledByClient);
         }
         self.count_waiting(session);
+        if let Some(held) = self.sessions.get(session) {
+            let (number, owner) = (held.record.number, &held.owner);
+            self.shared.audit(|| {
+                Audit::new(
+                    EventKind::AuditCancelEventType,
+                    self.now.utc,
+                    StatusCode::Good,
+                )
+                .by(owner.name())
+                .entered(header.audit_entry_id.as_ref())
+                .with(Field::SessionId, session_node(number))
+                .with(Field::RequestHandle, request.request_handle)
+            });
+        }
         let response = CancelResponse {
             response_header: wire::service::response_header(header.request_handle, self.now.utc),
             cancel_count: cancelled.len() as u32,

@@ -19,6 +19,7 @@ use crate::advertise::Urls;
 use crate::diagnostics::Service;
 use crate::internals::Task;
 use crate::service::steps::{Steps, Work};
+use crate::service::write::By;
 use crate::service::{
     Answer as Answered, DECODED_AT_ONCE, Desk, Refusal, canonical, discovery, read, write,
 };
@@ -566,14 +567,18 @@ fn answer_walked(
     };
     session.record.asked(Some(service), now.utc);
     let start = out.len();
-    let mut outcome = walk(shared, rights, body, head, now, work, out);
+    let by = shared
+        .config
+        .audit
+        .then(|| By::new(&session.owner, body, head));
+    let mut outcome = walk(shared, (rights, by.as_ref()), body, head, now, work, out);
     if let Err(Refusal::Walk(_)) = outcome {
         out.truncate(start);
         outcome = canonical(body, &shared.decoding)
             .map_err(Refusal::Status)
             .and_then(|body| {
                 let head = &RequestHead::parse(&body)?;
-                walk(shared, rights, &body, head, now, work, out)
+                walk(shared, (rights, by.as_ref()), &body, head, now, work, out)
             });
     }
     let status = match outcome {
@@ -591,7 +596,7 @@ fn answer_walked(
 #[inline]
 fn walk(
     shared: &Shared,
-    rights: Rights,
+    (rights, by): (Rights, Option<&By>),
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
@@ -604,7 +609,7 @@ fn walk(
             rest.map(|rest| rest.map(Rest::Read))
         }
         _ => {
-            let rest = write::answer(shared, rights, body, now, work, out);
+            let rest = write::answer(shared, (rights, by), body, now, work, out);
             rest.map(|rest| rest.map(Rest::Write))
         }
     }

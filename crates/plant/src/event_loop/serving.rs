@@ -283,6 +283,7 @@ impl EventLoop {
                     if !renewed {
                         self.shared.counters.channels.add(1);
                     }
+                    self.audit_channel(id, StatusCode::Good);
                     self.schedule(id);
                 }
                 Step::Request(request) => {

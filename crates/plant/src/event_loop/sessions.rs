@@ -22,11 +22,13 @@ use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
 use crate::endpoints::token_policy;
+use crate::event::{Audit, EventKind, Field};
 use crate::refused::Who;
 use crate::session::{MORE_LEN, Owner, SECRET_LEN, Session, SessionKey};
 use crate::shared::random;
 use crate::space;
 use crate::trust::TrustPolicy;
+use crate::users::Rights;
 
 /// What a job of a session costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,7 +176,9 @@ impl EventLoop {
             }
             if !made_room || !counters.sessions.admit(limit) {
                 counters.rejected_sessions.add(1);
-                return Err(StatusCode::BadTooManySessions);
+                let status = StatusCode::BadTooManySessions;
+                self.audit_creation(link, request, status);
+                return Err(status);
             }
         }
         let (mut secret, mut more) = ([0; SECRET_LEN], [0; MORE_LEN]);
@@ -224,6 +228,7 @@ impl EventLoop {
                 .map_or(StatusCode::BadInternalError, |r| r.status());
             let uri = &request.client_description.application_uri;
             self.note(link, &Who::Application(uri.clone()), status);
+            self.audit_creation(link, request, status);
             return Err(status);
         };
         self.unused.push_back((now.mono, session));
@@ -233,6 +238,19 @@ impl EventLoop {
         debug!(session = number, channel = channel_id, "session created");
         if let Some(held) = self.sessions.get(session) {
             self.shared.register.add_session(&held.record);
+            let timeout = held.record.timeout;
+            self.shared.audit(|| {
+                let header = &request.request_header;
+                Audit::new(
+                    EventKind::AuditCreateSessionEventType,
+                    now.utc,
+                    StatusCode::Good,
+                )
+                .entered(header.audit_entry_id.as_ref())
+                .with(Field::SessionId, session_node(number))
+                .with(Field::SecureChannelId, channel_id.to_string())
+                .with(Field::RevisedSessionTimeout, timeout)
+            });
         }
         let asked = Asked {
             link,
@@ -302,6 +320,8 @@ impl EventLoop {
             address: self.links.get(link).and_then(Link::address),
             known: self.is_known(link),
             signed: channel.protection != Protection::NONE,
+            encrypted: self.links.get(link).is_some_and(|link| link.shared)
+                || channel.protection.mode.encrypts(),
         };
         match (session, home) {
             (Ok(session), _) => self.activate(session, caller, channel, request),
@@ -339,6 +359,10 @@ impl EventLoop {
             // Over another connection; over the same one it waits.
             return Err(StatusCode::BadTooManyOperations);
         }
+        if self.shared.config.audit {
+            let entry = request.request_header.audit_entry_id.as_ref().to_owned();
+            held.claim = Some(Box::new((who.name(), entry)));
+        }
         let job = match held.protocol.activate(request, channel, self.now) {
             Ok(job) => job,
             Err(refusal) => {
@@ -346,6 +370,7 @@ impl EventLoop {
                 self.shared.counters.security_rejected_sessions.add(1);
                 let status = refusal.status();
                 self.shared.refused.note(self.now, address, &who, status);
+                self.audit_activation(session, status);
                 return Err(status);
             }
         };
@@ -395,7 +420,10 @@ impl EventLoop {
         if let Some(held) = self.sessions.get_mut(session) {
             held.proving = false;
         }
-        match result.and_then(|activation| self.accept_next(session, *activation, caller.signed)) {
+        let result = result.and_then(|activation| self.accept_next(session, *activation, caller));
+        let status = result.as_ref().err().copied();
+        self.audit_activation(session, status.unwrap_or(StatusCode::Good));
+        match result {
             Ok(welcome) if caller.core == self.index => self.seat(session, caller.asked, welcome),
             Ok(welcome) => self.depart(session, caller, welcome),
             Err(status) => {
@@ -411,7 +439,7 @@ impl EventLoop {
         &mut self,
         session: SlotId,
         activation: Activation,
-        signed: bool,
+        caller: Caller,
     ) -> Result<Welcome, StatusCode> {
         let held = self.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
@@ -429,7 +457,8 @@ impl EventLoop {
             user,
             listed,
             application_uri: held.record.client.application_uri.as_ref().to_owned(),
-            signed,
+            signed: caller.signed,
+            audits: caller.encrypted && rights == Rights::ALL,
         });
         held.rights = rights;
         for id in &held.subscriptions {
@@ -506,6 +535,40 @@ impl EventLoop {
         if let Some(link) = self.links.get_mut(link) {
             link.proving = false;
         }
+    }
+
+    /// Tells of a session that was not created.
+    fn audit_creation(&self, link: SlotId, request: &CreateSessionRequest, status: StatusCode) {
+        self.shared.audit(|| {
+            let channel = self.links.get(link).map(|it| it.connection.channel_id());
+            let entry = request.request_header.audit_entry_id.as_ref();
+            Audit::new(EventKind::AuditCreateSessionEventType, self.now.utc, status)
+                .entered(entry)
+                .with(Field::SecureChannelId, channel.unwrap_or(0).to_string())
+        });
+    }
+
+    /// Tells as whom a session was activated, or was not.
+    fn audit_activation(&mut self, session: SlotId, status: StatusCode) {
+        let Some(held) = self.sessions.get_mut(session) else {
+            return;
+        };
+        let Some(claim) = held.claim.take() else {
+            return;
+        };
+        let channel = self
+            .links
+            .get(held.link)
+            .map(|it| it.connection.channel_id());
+        let (number, now) = (held.record.number, self.now.utc);
+        self.shared.audit(|| {
+            let (user, entry) = *claim;
+            Audit::new(EventKind::AuditActivateSessionEventType, now, status)
+                .by(&user)
+                .entered(&entry)
+                .with(Field::SessionId, session_node(number))
+                .with(Field::SecureChannelId, channel.unwrap_or(0).to_string())
+        });
     }
 
     /// Writes down who was not let in.

@@ -31,6 +31,7 @@ pub struct Document {
     pub metrics: Option<bool>,
     pub transfer: Option<Transfer>,
     pub discovery: Option<bool>,
+    pub audit: Option<bool>,
     pub wss: Option<u16>,
     pub https: Option<u16>,
     pub cors: Option<Spanned<String>>,

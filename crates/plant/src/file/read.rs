@@ -89,6 +89,7 @@ pub fn plant(document: Document, folder: &Path) -> Read<Plant> {
         zones: groups.zones,
         transfer: document.transfer,
         discovery: document.discovery.unwrap_or(false),
+        audit: document.audit.unwrap_or(false),
         reverse: document
             .reverse
             .unwrap_or_default()

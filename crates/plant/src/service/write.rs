@@ -4,16 +4,20 @@ use std::sync::Arc;
 
 use wire::budget::Spent;
 use wire::template::walk::{
-    BuiltInType, RawNodeId, RawVariant, WalkError, WriteNode, WriteNodes, WriteRequest, type_id,
+    BuiltInType, RawNodeId, RawVariant, RequestHead, WalkError, WriteNode, WriteNodes,
+    WriteRequest, type_id,
 };
 use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::steps::Work;
 use super::{Refusal, canonical, count, write_head, write_len, write_null_array};
+use crate::event::{Audit, EventKind, Field};
 use crate::history::{History, Past};
+use crate::session::Owner;
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
+use crate::space::encode;
 use crate::space::server_object::ENABLED_FLAG;
 use crate::space::value::hold;
 use crate::space::{NodeIndex, Source, Stamp, Variable, access, range};
@@ -31,7 +35,7 @@ const BYTES_IN_A_UNIT: usize = 32;
 /// Appends the response to a Write request, or begins to: when the work of a turn is over there is a rest.
 pub fn answer(
     shared: &Shared,
-    rights: Rights,
+    (rights, by): (Rights, Option<&By>),
     body: &[u8],
     now: Now,
     work: &mut Work,
@@ -50,23 +54,78 @@ pub fn answer(
     // malformed must not come true.
     if asked > LOOKED_AT_ONCE {
         head(out);
-        return Ok(Some(Box::new(Rest::unseen(body, nodes, rights))));
+        return Ok(Some(Box::new(Rest::unseen(
+            body,
+            nodes,
+            rights,
+            by.cloned(),
+        ))));
     }
     for node in nodes.clone() {
         node?;
     }
     head(out);
     shared.counters.writes.add(asked as u64);
-    let more = values(shared, rights, &mut nodes, now, work, out)?;
+    let more = values(shared, (rights, by), &mut nodes, now, work, out)?;
     Ok(more.then(|| {
         Box::new(Rest {
             bytes: nodes.rest().to_vec(),
             at: 0,
             left: nodes.left(),
             rights,
+            by: by.cloned(),
             unseen: None,
         })
     }))
+}
+
+/// Who writes, where audit events tell of it.
+#[derive(Debug, Clone)]
+pub struct By {
+    owner: Arc<Owner>,
+    /// What the client calls it in its own books.
+    entry: String,
+}
+
+/// A value that is longer is not told of.
+const TOLD: usize = 1024;
+
+impl By {
+    /// Of a request by its body.
+    pub fn new(owner: &Arc<Owner>, body: &[u8], head: &RequestHead<'_>) -> Self {
+        Self {
+            owner: Arc::clone(owner),
+            entry: entry(body, head).unwrap_or_default(),
+        }
+    }
+
+    #[cold]
+    fn wrote(&self, shared: &Shared, node: &WriteNode<'_>, status: StatusCode, now: Now) {
+        let value = node.value.value.map(|it| it.encoded());
+        let value = value.filter(|it| it.len() <= TOLD);
+        let value = value.and_then(encode::decoded);
+        shared.audit(|| {
+            let mut audit = Audit::new(EventKind::AuditWriteUpdateEventType, now.utc, status)
+                .by(self.owner.name())
+                .entered(&self.entry)
+                .with(Field::AttributeId, node.attribute_id)
+                .with(Field::NewValue, value.unwrap_or_default());
+            let at = shared.space.find(node.node_id);
+            audit.node = at
+                .and_then(|at| shared.space.node(at))
+                .map(|node| node.id.clone());
+            audit
+        });
+    }
+}
+
+/// The audit entry of a request stands behind its timestamp, handle and diagnostics (Part 4, 7.32).
+fn entry(body: &[u8], head: &RequestHead<'_>) -> Option<String> {
+    let rest = body.get(head.timestamp_at + 16..)?;
+    let (len, rest) = rest.split_first_chunk()?;
+    let len = usize::try_from(i32::from_le_bytes(*len)).ok()?;
+    let text = rest.get(..len.min(TOLD))?;
+    Some(String::from_utf8_lossy(text).into_owned())
 }
 
 /// What of a Write is not done yet.
@@ -77,6 +136,7 @@ pub struct Rest {
     at: usize,
     left: usize,
     rights: Rights,
+    by: Option<By>,
     unseen: Option<Unseen>,
 }
 
@@ -91,13 +151,14 @@ struct Unseen {
 
 impl Rest {
     /// All of a request.
-    fn unseen(body: &[u8], nodes: WriteNodes<'_>, rights: Rights) -> Self {
+    fn unseen(body: &[u8], nodes: WriteNodes<'_>, rights: Rights, by: Option<By>) -> Self {
         let (at, left) = (body.len() - nodes.rest().len(), nodes.left());
         Self {
             bytes: body.to_vec(),
             at,
             left,
             rights,
+            by,
             unseen: Some(Unseen {
                 at,
                 left,
@@ -142,7 +203,7 @@ impl Rest {
         }
         let body = canonical(&self.bytes, &shared.decoding)?;
         let request = WriteRequest::parse(&body).map_err(|_| StatusCode::BadDecodingError)?;
-        *self = Self::unseen(&body, request.nodes, self.rights);
+        *self = Self::unseen(&body, request.nodes, self.rights, self.by.take());
         if let Some(unseen) = &mut self.unseen {
             unseen.spelled_out = true;
         }
@@ -153,7 +214,8 @@ impl Rest {
     pub fn write(&mut self, shared: &Shared, now: Now, work: &mut Work, out: &mut Vec<u8>) -> bool {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let mut nodes = WriteNodes::again(rest, self.left);
-        let more = values(shared, self.rights, &mut nodes, now, work, out);
+        let who = (self.rights, self.by.as_ref());
+        let more = values(shared, who, &mut nodes, now, work, out);
         let (rest, left) = (nodes.rest().len(), nodes.left());
         self.at = self.bytes.len() - rest;
         self.left = left;
@@ -170,7 +232,7 @@ impl Rest {
 /// Writes values until there are no more or the work is over; true if there are more.
 fn values(
     shared: &Shared,
-    rights: Rights,
+    (rights, by): (Rights, Option<&By>),
     nodes: &mut WriteNodes<'_>,
     now: Now,
     work: &mut Work,
@@ -190,6 +252,9 @@ fn values(
             }
             Err(status) => status,
         };
+        if let Some(by) = by {
+            by.wrote(shared, &node, status, now);
+        }
         out.extend_from_slice(&status.bits().to_le_bytes());
         if work.is_over() && nodes.left() > 0 {
             break;

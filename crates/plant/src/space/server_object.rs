@@ -67,7 +67,7 @@ pub fn describe(
     let namespaces: Vec<UAString> = builder.namespaces().iter().map(|s| s.into()).collect();
     constant(builder, V::Server_NamespaceArray, namespaces);
     constant(builder, V::Server_ServiceLevel, 255u8);
-    constant(builder, V::Server_Auditing, false);
+    constant(builder, V::Server_Auditing, config.audit);
     capabilities(builder, &config.limits);
     diagnostics(builder, counters, register);
     // Part 5, 8.3.2: whoever listens here hears of everything.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use wire::time::Now;
-use wire::types::{MonitoringMode, StatusCode};
+use wire::types::{MonitoringMode, ObjectId, StatusCode};
 
 use super::item::Links;
 use super::memory::Memory;
@@ -43,6 +43,8 @@ pub struct EventItem {
     seen: u64,
     /// So were the entries of the journal up to this one.
     entry: u64,
+    /// Where audit events are told of, up to which entry they were looked at.
+    audit: Option<u64>,
     /// Encoded fields.
     queue: VecDeque<Box<[u8]>>,
     /// Says that some were dropped; it is not among those that the queue may hold.
@@ -71,6 +73,8 @@ impl EventItem {
             scope,
             seen: now.mono.as_nanos(),
             entry: space.events().last_entry(),
+            // Part 5, 8.3.2: the Server object tells of everything.
+            audit: (Some(node) == server(space)).then(|| space.events().audits.last()),
             queue: VecDeque::new(),
             overflow: None,
             links: Links::default(),
@@ -84,7 +88,15 @@ impl EventItem {
     }
 
     /// Looks at what happened since the last time. True if something was queued.
-    fn catch_up(&mut self, space: &Space, now: Now, memory: &Memory, tally: &mut Tally) -> bool {
+    /// What clients did is for those who may know (`audits`).
+    fn catch_up(
+        &mut self,
+        audits: bool,
+        space: &Space,
+        now: Now,
+        memory: &Memory,
+        tally: &mut Tally,
+    ) -> bool {
         let until = now.mono.as_nanos();
         if self.mode == MonitoringMode::Disabled || until <= self.seen {
             return false;
@@ -99,6 +111,17 @@ impl EventItem {
         self.entry = last;
         tally.event.updates += missed;
         tally.event.unsampled += missed;
+        if let Some(audit) = self.audit {
+            let (missed, last) = match audits {
+                true => events.audited(audit, |event| {
+                    self.offer(event, space, now, memory, tally, true);
+                }),
+                false => (0, events.audits.last()),
+            };
+            self.audit = Some(last);
+            tally.event.updates += missed;
+            tally.event.unsampled += missed;
+        }
         tally.event.queued > before
     }
 
@@ -199,6 +222,11 @@ impl EventItem {
     }
 }
 
+/// The Server object.
+fn server(space: &Space) -> Option<NodeIndex> {
+    space.find_id(&ObjectId::Server.into())
+}
+
 /// Bytes of an event that waits.
 fn weight(fields: &[u8]) -> usize {
     size_of::<Box<[u8]>>() + fields.len()
@@ -239,6 +267,7 @@ impl EventItems {
     /// Looks at what happened since the last time; tells which items are triggered by it.
     pub fn catch_up(
         &mut self,
+        audits: bool,
         space: &Space,
         now: Now,
         memory: &Memory,
@@ -246,7 +275,7 @@ impl EventItems {
     ) -> Vec<u32> {
         let mut triggered = Vec::new();
         for item in &mut self.0 {
-            if item.catch_up(space, now, memory, tally) {
+            if item.catch_up(audits, space, now, memory, tally) {
                 triggered.extend_from_slice(item.links.ids());
             }
         }
@@ -314,7 +343,7 @@ impl EventItems {
         &mut self,
         id: u32,
         mode: MonitoringMode,
-        space: &Space,
+        (audits, space): (bool, &Space),
         now: Now,
         memory: &Memory,
         tally: &mut Tally,
@@ -322,13 +351,14 @@ impl EventItems {
         let Some(item) = self.get_mut(id) else {
             return false;
         };
-        item.catch_up(space, now, memory, tally);
+        item.catch_up(audits, space, now, memory, tally);
         let before = std::mem::replace(&mut item.mode, mode);
         match (before, mode) {
             (_, MonitoringMode::Disabled) => item.clear(memory, tally),
             (MonitoringMode::Disabled, _) => {
                 item.seen = now.mono.as_nanos();
                 item.entry = space.events().last_entry();
+                item.audit = item.audit.map(|_| space.events().audits.last());
             }
             _ => {}
         }
@@ -340,7 +370,7 @@ impl EventItems {
         &mut self,
         id: u32,
         parameters: EventParameters,
-        space: &Space,
+        (audits, space): (bool, &Space),
         now: Now,
         memory: &Memory,
         tally: &mut Tally,
@@ -348,7 +378,7 @@ impl EventItems {
         let Some(item) = self.get_mut(id) else {
             return;
         };
-        item.catch_up(space, now, memory, tally);
+        item.catch_up(audits, space, now, memory, tally);
         item.parameters = parameters;
         let size = item.parameters.queue_size as usize;
         while item.queue.len() > size {
@@ -387,7 +417,7 @@ impl EventItems {
     pub fn refresh(
         &mut self,
         only: Option<u32>,
-        space: &Space,
+        (audits, space): (bool, &Space),
         now: Now,
         memory: &Memory,
         tally: &mut Tally,
@@ -398,7 +428,7 @@ impl EventItems {
         let among = |item: &EventItem| only.is_none_or(|id| id == item.id);
         for item in self.0.iter_mut().filter(|item| among(item)) {
             // What happened before is told before.
-            item.catch_up(space, now, memory, tally);
+            item.catch_up(audits, space, now, memory, tally);
             if item.mode == MonitoringMode::Disabled {
                 continue;
             }

@@ -171,6 +171,7 @@ impl Subscription {
     /// Changes an item that watches events.
     pub fn set_events(&mut self, id: u32, with: EventParameters, space: &Space, now: Now) {
         let tally = &mut self.account.tally;
+        let space = (self.owner.audits, space);
         self.events.set(id, with, space, now, &self.memory, tally);
         self.stale = true;
         self.account.settle();
@@ -184,6 +185,7 @@ impl Subscription {
         now: Now,
     ) -> Result<(), StatusCode> {
         self.touch(now);
+        let space = (self.owner.audits, space);
         let refreshed =
             self.events
                 .refresh(only, space, now, &self.memory, &mut self.account.tally);
@@ -199,10 +201,14 @@ impl Subscription {
     /// Changes how an item reports. What it saw up to now counts as before. [`settle`](Self::settle)
     /// is to be called afterwards.
     pub fn set_mode(&mut self, id: u32, mode: MonitoringMode, space: &Space, now: Now) -> bool {
-        if self
-            .events
-            .set_mode(id, mode, space, now, &self.memory, &mut self.account.tally)
-        {
+        if self.events.set_mode(
+            id,
+            mode,
+            (self.owner.audits, space),
+            now,
+            &self.memory,
+            &mut self.account.tally,
+        ) {
             return true;
         }
         let changed = self.change(id, |item, memory, tally| {

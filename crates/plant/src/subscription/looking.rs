@@ -56,7 +56,10 @@ impl Subscription {
         let memory = &self.memory;
         let tally = &mut self.account.tally;
         let mut triggered = match look.next {
-            0 => self.events.catch_up(space, now, memory, tally),
+            0 => {
+                let audits = self.owner.audits;
+                self.events.catch_up(audits, space, now, memory, tally)
+            }
             _ => Vec::new(),
         };
         let from = match look.next {

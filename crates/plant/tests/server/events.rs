@@ -46,7 +46,7 @@ fn served(text: &str) -> Server {
     start_plant(text, Config::default())
 }
 
-fn field(of: ObjectTypeId, path: &[&str]) -> SimpleAttributeOperand {
+pub fn field(of: ObjectTypeId, path: &[&str]) -> SimpleAttributeOperand {
     let path = path.iter().map(|name| QualifiedName::new(0, *name));
     SimpleAttributeOperand {
         type_definition_id: of.into(),
@@ -56,7 +56,7 @@ fn field(of: ObjectTypeId, path: &[&str]) -> SimpleAttributeOperand {
     }
 }
 
-fn base(name: &str) -> SimpleAttributeOperand {
+pub fn base(name: &str) -> SimpleAttributeOperand {
     field(ObjectTypeId::BaseEventType, &[name])
 }
 
@@ -73,12 +73,12 @@ fn element(operator: FilterOperator, operands: Vec<ExtensionObject>) -> ContentF
     }
 }
 
-fn of_type(of: ObjectTypeId) -> ContentFilterElement {
+pub fn of_type(of: ObjectTypeId) -> ContentFilterElement {
     let id: NodeId = of.into();
     element(FilterOperator::OfType, vec![literal(id)])
 }
 
-fn listen(
+pub fn listen(
     node: impl Into<NodeId>,
     queue: u32,
     select: Vec<SimpleAttributeOperand>,
@@ -101,7 +101,7 @@ fn area(path: &str) -> NodeId {
 }
 
 /// The fields of events as they come, until there are so many.
-fn heard(client: &mut Client, count: usize) -> Vec<Vec<Variant>> {
+pub fn heard(client: &mut Client, count: usize) -> Vec<Vec<Variant>> {
     let mut heard = Vec::new();
     let mut last = None;
     while heard.len() < count {

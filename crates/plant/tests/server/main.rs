@@ -5,6 +5,7 @@
 mod acceptor;
 mod advertising;
 mod aggregates;
+mod audit;
 mod client;
 mod counted;
 mod curves;
