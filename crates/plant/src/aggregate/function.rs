@@ -76,7 +76,7 @@ aggregates! {
 impl Aggregate {
     /// The aggregate that a node stands for.
     pub fn by_node(id: &NodeId) -> Option<Self> {
-        let is = |it: &&Self| NodeId::from(it.node()) == *id;
+        let is = |it: &&Self| *id == it.node();
         Self::ALL.iter().find(is).copied()
     }
 
