@@ -412,7 +412,7 @@ fn verdicts(point: &Point) -> Cell {
 /// A row for each run.
 pub(super) fn runs(points: &Points, phase: &str) -> Markup {
     let metrics = columns(looked_at(points, phase), is_pubsub(points, phase));
-    let row = |named: &&crate::points::Named| {
+    let row = |named: &&Named| {
         let it = named.run.phases.iter().find(|it| it.name == phase)?;
         let verdict = match named.run.is_simulated() {
             true => format!("{SIMULATED} {}", it.verdict.kind),
