@@ -17,6 +17,8 @@ pub enum Task {
         /// In nanoseconds.
         at_ns: u64,
     },
+    /// What it has to know while it works.
+    Word(Vec<u8>),
     /// No more load; what came of it is wanted all the same.
     Stop,
     /// The controller is gone: no more load, and nobody to tell.
@@ -87,6 +89,7 @@ impl Agent {
             // One share is all that an agent takes.
             ToAgent::Share(_) => {}
             ToAgent::Start { at_ns } => self.tasks.push_back(Task::Start { at_ns }),
+            ToAgent::Word(bytes) => self.tasks.push_back(Task::Word(bytes)),
             ToAgent::Stop => self.tasks.push_back(Task::Stop),
             ToAgent::Taken | ToAgent::Leave => {
                 let taken = message == ToAgent::Taken && self.state == State::Told;

@@ -221,6 +221,13 @@ impl Controller {
         }
     }
 
+    /// What an agent that works at its share has to know.
+    pub fn word(&mut self, agent: usize, bytes: Vec<u8>) {
+        if (Stage::Preparing..=Stage::Running).contains(&self.stage(agent)) {
+            self.out.push_back((agent, ToAgent::Word(bytes)));
+        }
+    }
+
     /// There is nothing to do for an agent.
     pub fn dismiss(&mut self, agent: usize) {
         if self.stage(agent) < Stage::Over {

@@ -1,4 +1,4 @@
-//! What controller and agent tell each other: thirteen messages.
+//! What controller and agent tell each other: fourteen messages.
 
 use plan::Seat;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,8 @@ pub enum ToAgent {
     Taken,
     /// There is nothing to do, or nobody who would take books: they stay where they are.
     Leave,
+    /// What an agent has to know while it works at its share, for the program.
+    Word(Vec<u8>),
 }
 
 /// From an agent to the controller.

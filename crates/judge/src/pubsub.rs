@@ -261,6 +261,7 @@ mod tests {
                 ..Published::default()
             }),
             listeners,
+            clock: None,
         }
     }
 

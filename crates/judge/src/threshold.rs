@@ -1,9 +1,11 @@
 //! Thresholds against a phase.
 
 use crate::confidence::needed_for;
+use plan::unit::duration;
 use plan::{Figures, Measure, Stat, Threshold};
 use record::Histogram;
-use record::run::{Counts, Expectation, Phase, UsageSeries};
+use record::run::{Counts, Expectation, Phase, Trust, UsageSeries};
+use std::time::Duration;
 
 /// The figures of a phase, for [`Threshold::check`].
 #[derive(Debug, Clone, Copy)]
@@ -88,11 +90,14 @@ impl Figures for Measured<'_> {
         if measure == Measure::Cycle && !self.0.cycles_ns.is_empty() {
             return cycles(&self.0.cycles_ns, stat);
         }
-        match stat {
+        let figure = match stat {
             // Also of a beginning that nobody asked to leave out.
             Stat::Max => self.0.max_ns(measure.name()).map(|ns| ns as f64),
             stat => figure_of(sum.histogram(measure.name()), stat),
-        }
+        };
+        // What two clocks do not tell is no figure.
+        let is_told = |ns: &f64| !matches!(self.0.trust(measure.name(), *ns), Trust::Nothing(_));
+        figure.filter(|ns| stat == Stat::Deviation || is_told(ns))
     }
 }
 
@@ -149,6 +154,23 @@ fn too_few(threshold: &Threshold, phase: &Phase) -> Option<String> {
     })
 }
 
+/// Why two clocks do not tell a delay, where one was measured.
+fn not_told(threshold: &Threshold, phase: &Phase) -> Option<String> {
+    let name = threshold.measure.name();
+    let stat = threshold.stat;
+    let measured = match stat {
+        Stat::Max => phase.max_ns(name).map(|ns| ns as f64),
+        stat => figure_of(phase.total.histogram(name), stat),
+    };
+    match phase.trust(name, measured?) {
+        Trust::Nothing(error) => {
+            let show = |ns| duration::show(Duration::from_nanos(ns));
+            Some(phase.clock()?.refusal(error, show))
+        }
+        Trust::Whole | Trust::Within(_) => None,
+    }
+}
+
 /// What became of a phase's thresholds, for its result.
 pub fn expectations(thresholds: &[Threshold], phase: &Phase) -> Vec<Expectation> {
     thresholds
@@ -163,6 +185,7 @@ pub fn expectations(thresholds: &[Threshold], phase: &Phase) -> Vec<Expectation>
                 met: outcome.is_met(),
                 reason: outcome.figure.is_none().then(|| match threshold.stat {
                     _ if let Some(few) = few => few,
+                    _ if let Some(why) = not_told(threshold, phase) => why,
                     Stat::Loss | Stat::LossShare if phase.pubsub.is_some() => {
                         "loss was not measured: messages have no sequence numbers".to_owned()
                     }

@@ -8,12 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    About, Bottleneck, Candidate, CounterUsage, CpuCourse, Destination, Energy, EventCount,
-    Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter, LinkCourse, LinkTest,
-    LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase, PowerCourse, Product,
-    PubSub, Published, ReadError, Sign, SocketUsage, Source, Target, ThreadCounters, ThreadCourse,
-    ThreadUsage, Throughput, TokenUse, Trip, Unread, Usage, UsageSeries, Verdict, WarmUp,
-    WriteError,
+    About, Bottleneck, Candidate, ClockBound, CounterUsage, CpuCourse, Destination, Energy,
+    EventCount, Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter,
+    LinkCourse, LinkTest, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase,
+    PowerCourse, Product, PubSub, Published, ReadError, Sign, SocketUsage, Source, Target,
+    ThreadCounters, ThreadCourse, ThreadUsage, Throughput, TokenUse, Trip, Unread, Usage,
+    UsageSeries, Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
 
@@ -106,6 +106,11 @@ fn pubsub() -> PubSub {
             ..Published::default()
         }),
         listeners: vec![heard, deaf],
+        clock: Some(ClockBound {
+            error_ns: Figure::Known(5),
+            ahead: 1,
+            ..ClockBound::default()
+        }),
     }
 }
 

@@ -246,6 +246,10 @@ fn times(out: &mut String, row: &str, phase: &Phase) {
             Measured(phase).figure(measure, stat)
         });
     }
+    if let Some(clock) = phase.clock() {
+        let error = clock.error_ns.known().map(|&ns| ns as f64);
+        put(out, row, "clocks.error", error, Unit::Nanos);
+    }
 }
 
 /// The times of a target or service.
@@ -420,7 +424,8 @@ fn agent(out: &mut String, row: &str, phase: &Phase, host: &Host) {
     let ns = |figure: &Figure<u64>| figure.known().map(|&ns| ns as f64);
     let ahead = clock.ahead_ns.known().map(|&ns| ns as f64);
     let total = host.total.as_ref();
-    let share = total.map(|_| host.offered_share);
+    let share = total.filter(|_| host.role.is_none());
+    let share = share.map(|_| host.offered_share);
     let times = format!("{}.mean", looked_at(phase).0);
     for (metric, value, unit) in [
         ("sessions", Some(host.sessions as f64), Unit::Count),

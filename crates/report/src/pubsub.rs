@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use judge::compare::Metric;
 use plan::unit::{Bytes, Rate, duration};
-use record::run::{Listener, Phase, PubSub, Published};
+use record::run::{Figure, Listener, Phase, PubSub, Published};
 
-use crate::page::{Page, counted, grouped};
+use crate::page::{Page, clean, counted, grouped};
 
 /// The rows of a phase.
 pub(crate) fn details(page: &mut Page, phase: &Phase, told: &PubSub) {
@@ -21,6 +21,9 @@ pub(crate) fn details(page: &mut Page, phase: &Phase, told: &PubSub) {
     page.row("heard", &heard(told));
     if let Some(text) = keys(told) {
         page.row("keys", &text);
+    }
+    if let Some(text) = clocks(told) {
+        page.row("clocks", &text);
     }
     page.row("lost", &lost(told));
     page.row("a value", &each(phase));
@@ -169,6 +172,35 @@ pub(crate) fn keys(told: &PubSub) -> Option<String> {
     if it.expired > 0 {
         let expired = grouped(it.expired);
         text.push_str(&format!(", {expired} with a key whose time was over"));
+    }
+    Some(text)
+}
+
+/// How far the clocks of both sides agree, where they are on hosts that were named.
+pub(crate) fn clocks(told: &PubSub) -> Option<String> {
+    let clock = told.clock.as_ref()?;
+    let [sends, receives] = clock.between.as_slice() else {
+        return None;
+    };
+    let whose = format!(
+        "those of {} (publishes) and {}",
+        clean(sends),
+        clean(receives)
+    );
+    let mut text = match &clock.error_ns {
+        Figure::Known(error) => {
+            let error = duration::show(Duration::from_nanos(*error));
+            format!("{whose} agree to ±{error}, which every delay has")
+        }
+        Figure::Missing { not_available } => {
+            format!("how far {whose} agree is not known: {not_available}")
+        }
+    };
+    if clock.ahead > 0 {
+        let ahead = counted(clock.ahead, "message", "messages");
+        text.push_str(&format!(
+            "; {ahead} came before they were sent, and count as 0"
+        ));
     }
     Some(text)
 }

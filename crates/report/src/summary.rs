@@ -176,9 +176,11 @@ fn agents<'a>(page: &mut Page, hosts: impl Iterator<Item = &'a Host>) {
     let hosts: Vec<&Host> = hosts.collect();
     for (i, host) in hosts.iter().take(HOSTS_SHOWN).enumerate() {
         let label = if i == 0 { "agents" } else { "" };
-        let sessions = match host.sessions {
-            1 => "1 session".to_owned(),
-            n => format!("{n} sessions"),
+        let sessions = match (&host.role, host.sessions) {
+            (Some(role), 0 | 1) => clean(role),
+            (Some(role), n) => format!("{}, {n} of it", clean(role)),
+            (None, 1) => "1 session".to_owned(),
+            (None, n) => format!("{n} sessions"),
         };
         let mut parts = vec![clean(&host.name), sessions];
         match (&host.lost, &host.verdict) {

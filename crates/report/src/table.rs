@@ -3,7 +3,7 @@
 use judge::needed_for;
 use plan::unit::duration::show_nanos;
 use record::Histogram;
-use record::run::{Course, Part, Phase, Sum};
+use record::run::{Course, Figure, Part, Phase, Sum, Trust};
 
 use crate::effective;
 use crate::page::{Page, counted, grouped};
@@ -88,19 +88,34 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
         let size = independent(phase, name, histogram);
         let mut line = format!("{label:NAME$}");
         let (mean, deviation) = (histogram.mean(), histogram.deviation());
+        let mut bounds = Bounds::of(phase, name);
         line.push_str(&format!(
             "{:>COLUMN$}{:>COLUMN$}",
-            time(mean),
+            bounds.told(mean, time(mean)),
             time(deviation)
         ));
-        line.push_str(&format!("{:>8}", cv(mean, deviation)));
+        let cv = match bounds.is_refused() {
+            true => NOT_KNOWN.to_owned(),
+            false => cv(mean, deviation),
+        };
+        line.push_str(&format!("{cv:>8}"));
+        bounds.skip("", COLUMN + 8);
         for (quantile, _) in PERCENTILES {
             let value = percentile(histogram, quantile, size);
             doubts.push(value.doubt());
-            line.push_str(&format!("{:>COLUMN$}", value.to_string()));
+            let text = bounds.told(value.value(), value.to_string());
+            line.push_str(&format!("{text:>COLUMN$}"));
         }
         let max = phase.max_ns(name).map(|max| max as f64);
-        page.line(&format!("{line}{:>COLUMN$}", time(max)));
+        let text = bounds.told(max, time(max));
+        page.line(&format!("{line}{text:>COLUMN$}"));
+        if let Some(line) = bounds.line() {
+            page.line(&line);
+        }
+    }
+    if let Some(why) = refusal(phase) {
+        page.gap();
+        page.sentence(0, &format!("{NOT_KNOWN}: {why}."));
     }
     doubts.sort_unstable();
     doubts.dedup();
@@ -120,6 +135,75 @@ pub(crate) fn times(page: &mut Page, phase: &Phase) {
             }
         }
     }
+}
+
+/// What stands for a figure that two clocks do not tell.
+pub(crate) const NOT_KNOWN: &str = "unknown";
+
+/// How far the clocks of two hosts leave the figures of a row open.
+struct Bounds<'a> {
+    phase: &'a Phase,
+    name: &'a str,
+    line: String,
+    is_bound: bool,
+    refused: bool,
+}
+
+impl<'a> Bounds<'a> {
+    fn of(phase: &'a Phase, name: &'a str) -> Self {
+        Self {
+            phase,
+            name,
+            line: format!("{:NAME$}", "  ± clocks"),
+            is_bound: false,
+            refused: false,
+        }
+    }
+
+    /// The text of a figure, or that it is not known.
+    fn told(&mut self, figure: Option<f64>, text: String) -> String {
+        let trust = figure.map_or(Trust::Whole, |ns| self.phase.trust(self.name, ns));
+        self.refused = matches!(trust, Trust::Nothing(_));
+        let bound = match trust {
+            Trust::Whole => String::new(),
+            Trust::Within(error) | Trust::Nothing(error) => {
+                self.is_bound = true;
+                show_nanos(error as f64)
+            }
+        };
+        self.line.push_str(&format!("{bound:>COLUMN$}"));
+        match self.refused {
+            true => NOT_KNOWN.to_owned(),
+            false => text,
+        }
+    }
+
+    /// Whether the last figure is not known.
+    const fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    fn skip(&mut self, text: &str, width: usize) {
+        self.line.push_str(&format!("{text:>width$}"));
+    }
+
+    /// A row of bounds, where there are any.
+    fn line(self) -> Option<String> {
+        self.is_bound.then(|| self.line.trim_end().to_owned())
+    }
+}
+
+/// Why some delay of a phase is not known.
+pub(crate) fn refusal(phase: &Phase) -> Option<String> {
+    let clock = phase.clock()?;
+    clock
+        .one_way
+        .iter()
+        .find_map(|it| match &it.ns {
+            Figure::Missing { not_available } => Some(not_available),
+            Figure::Known(_) => None,
+        })
+        .map(|why| why.strip_prefix("not known: ").unwrap_or(why).to_owned())
 }
 
 /// A percentile, and how far it can be trusted.

@@ -483,6 +483,8 @@ impl<'a> Lab<'a> {
                 }
                 None => self.hosts[agent].agent.failed("interrupted"),
             },
+            // Of roles, which have no seats.
+            Task::Word(_) => {}
             Task::Orphaned { .. } | Task::Leave { .. } => {
                 if let Some(until) = self.did(agent) {
                     self.put(agent, until);

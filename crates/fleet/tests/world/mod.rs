@@ -482,6 +482,8 @@ impl World {
                     host.does = Does::IsDone;
                     self.outcome.stopped[agent] = Some((now, why));
                 }
+                // Of roles, which have no seats.
+                Task::Word(_) => {}
                 Task::Leave { .. } => host.does = Does::IsDone,
             }
         }

@@ -71,6 +71,15 @@ pub enum Missing {
         /// What happened to it.
         why: String,
     },
+    /// An agent that published or listened, and was lost or could not do so.
+    Role {
+        /// Its name.
+        name: String,
+        /// `publishes`, `listens`.
+        role: String,
+        /// What happened to it.
+        why: String,
+    },
     /// An agent of a fleet that did not begin with the others.
     Begin {
         /// Its name.
@@ -160,6 +169,13 @@ impl Missing {
                 1 => format!("1 item was not created: {status}"),
                 n => format!("{n} items were not created: {status}"),
             },
+            Self::Role { name, role, why } => {
+                let what = match role.as_str() {
+                    "publishes" => "what it published is not known",
+                    _ => "what it heard is missing",
+                };
+                format!("agent {name} {why}: {what}")
+            }
             Self::Agent {
                 name,
                 sessions,
@@ -202,7 +218,9 @@ impl Missing {
             Self::Requests { .. } => About::FewerRequests,
             Self::Subscriptions { .. } => About::FewerSubscriptions,
             Self::Items { .. } => About::FewerItems,
-            Self::Agent { .. } | Self::Begin { .. } | Self::Cut { .. } => About::Agent,
+            Self::Agent { .. } | Self::Role { .. } | Self::Begin { .. } | Self::Cut { .. } => {
+                About::Agent
+            }
             Self::Phase { .. } => About::Phase,
         }
     }
@@ -221,7 +239,7 @@ impl Missing {
             Self::Requests { .. } => "",
             Self::Subscriptions { .. } => "the server grants no more: fewer with --subscriptions",
             Self::Items { status, .. } => super::status::advice(status),
-            Self::Agent { .. } => {
+            Self::Agent { .. } | Self::Role { .. } => {
                 "see on that host what ended it; `uaperf fleet check` tells whether it is there"
             }
             Self::Begin { .. } => {

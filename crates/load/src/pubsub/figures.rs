@@ -54,7 +54,7 @@ impl Heard {
             (Measure::Arrival, _) => worst(|it| it.arrival.as_ref()),
             (Measure::Jitter, _) => worst(|it| it.jitter.as_ref()),
             (Measure::Delay, _) => worst(|it| match &it.delay {
-                Delay::SameClock(spread) => Some(spread),
+                Delay::SameClock(spread) | Delay::Compared(spread) => Some(spread),
                 _ => None,
             }),
             (Measure::Response, Stat::Rate) => Some(self.datagrams as f64 / seconds),

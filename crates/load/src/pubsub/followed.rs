@@ -44,8 +44,12 @@ pub(super) struct Followed {
     sequence: Option<Tracker>,
     last: Option<u64>,
     arrival: Times,
+    /// By how much the sender's clock is ahead of ours, where that is known.
+    ahead: Option<i64>,
     delay: Times,
     timestamps: u64,
+    /// Messages whose time of sending was later than that of their arrival.
+    before: u64,
     writers: BTreeMap<(Option<u16>, u16), WriterTracker>,
 }
 
@@ -69,8 +73,8 @@ pub(super) struct Known<'a> {
 }
 
 impl Followed {
-    /// Whose messages have this mapping.
-    pub fn of(mapping: &'static str) -> Self {
+    /// Whose messages have this mapping, and whose clock is so much ahead of ours, where that is known.
+    pub fn of(mapping: &'static str, ahead: Option<i64>) -> Self {
         Self {
             source: None,
             vlan: None,
@@ -83,8 +87,10 @@ impl Followed {
             sequence: None,
             last: None,
             arrival: Times::new(),
+            ahead,
             delay: Times::new(),
             timestamps: 0,
+            before: 0,
             writers: BTreeMap::new(),
         }
     }
@@ -128,7 +134,7 @@ impl Followed {
             let place = u16::try_from(place).unwrap_or(u16::MAX);
             said.values += self.note(&set, place, known.given, described)?;
         }
-        said.delay = self.sent(time, at.filter(|_| came.here));
+        said.delay = self.sent(time, at, came.here);
         Ok(said)
     }
 
@@ -150,7 +156,7 @@ impl Followed {
             time = time.or(set.timestamp);
             said.values += self.note_text(&set, u16::try_from(place).unwrap_or(u16::MAX));
         }
-        said.delay = self.sent(time, Some(at).filter(|_| same_clock));
+        said.delay = self.sent(time, Some(at), same_clock);
         Ok(said)
     }
 
@@ -164,11 +170,15 @@ impl Followed {
         Some(since)
     }
 
-    /// Counts the time at which a message was sent, if it says one; how long before `at` that was, by one clock.
-    fn sent(&mut self, time: Option<i64>, at: Option<u64>) -> Option<u64> {
+    /// Counts the time at which a message was sent, if it says one; how long before `at` that was, by one clock or by two
+    /// that were compared.
+    fn sent(&mut self, time: Option<i64>, at: Option<u64>, same_clock: bool) -> Option<u64> {
         let sent = time?;
         self.timestamps += 1;
-        let delay = at?.saturating_sub(unix_nanos(sent));
+        let ahead = self.ahead.or(same_clock.then_some(0))?;
+        let (at, sent) = (at?, unix_nanos(sent).saturating_add_signed(-ahead));
+        self.before += u64::from(at < sent);
+        let delay = at.saturating_sub(sent);
         self.delay.note(delay);
         Some(delay)
     }
@@ -347,7 +357,9 @@ impl Followed {
             sequence: self.sequence.map(|it| it.counts().into()),
             jitter: self.arrival.away_from_median(),
             arrival: self.arrival.spread(),
+            before: self.before,
             delay: match (self.delay.spread(), self.timestamps) {
+                (Some(spread), _) if self.ahead.is_some() => Delay::Compared(spread),
                 (Some(spread), _) => Delay::SameClock(spread),
                 (None, 0) => Delay::NoTimestamp,
                 (None, _) => Delay::UnknownClock,
@@ -437,5 +449,29 @@ impl Writer {
             invalid: 0,
             sequence: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_between_two_clocks_is_told_where_they_were_compared_and_not_otherwise() {
+        const MS: u64 = 1_000_000;
+        let ticks = |ns: u64| 116_444_736_000_000_000 + (ns / 100) as i64;
+        let at = 1_800_000_000_000 * MS;
+        // Sent 2 ms before, by a clock that is 30 ms ahead.
+        let sent = Some(ticks(at + 28 * MS));
+        let mut compared = Followed::of("UADP", Some(30 * MS as i64));
+        assert_eq!(compared.sent(sent, Some(at), false), Some(2 * MS));
+        // A clock that is less ahead than was thought: it came before it was sent.
+        assert_eq!(compared.sent(sent, Some(at - 3 * MS), false), Some(0));
+        let told = compared.close(None, None);
+        assert!(matches!(told.delay, Delay::Compared(_)), "{told:?}");
+        assert_eq!(told.before, 1);
+        let mut unknown = Followed::of("UADP", None);
+        assert_eq!(unknown.sent(sent, Some(at), false), None);
+        assert_eq!(unknown.close(None, None).delay, Delay::UnknownClock);
     }
 }

@@ -168,8 +168,16 @@ pub struct Stream {
     pub jitter: Option<Spread>,
     /// From the timestamp in the message to its arrival.
     pub delay: Delay,
+    /// Messages that arrived before they were sent, as their clocks have it: their delay counts as 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub before: u64,
     /// Each DataSetWriter.
     pub writers: Vec<Writer>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 fn uadp() -> String {
@@ -182,6 +190,8 @@ fn uadp() -> String {
 pub enum Delay {
     /// Sender and listener have the same clock: both are on this host.
     SameClock(Spread),
+    /// Both clocks were compared, and the difference is taken out.
+    Compared(Spread),
     /// The sender is another host, and nothing is known of its clock.
     UnknownClock,
     /// Messages say no time.

@@ -207,6 +207,7 @@ fn every_message_that_met_with_a_fault_has_its_place_in_the_account() {
         origin_ns: 0,
         end_ns: u64::MAX,
         cut_ns: 0,
+        ahead_ns: None,
     };
     let types = vec![RawType::scalar(BuiltInType::UInt32); FIELDS];
     let mut received = Received::writing(clock, types);

@@ -52,6 +52,8 @@ pub(super) struct Received {
     numbers: BTreeMap<String, usize>,
     /// The same of messages in JSON, for each topic.
     topics: BTreeMap<String, Vec<Topical>>,
+    /// By how much the clock of publishers is ahead of ours, where that is known.
+    ahead: Option<i64>,
     /// What publishers told of themselves.
     learned: Learned,
     /// Probes and announcements.
@@ -73,6 +75,8 @@ pub struct PhaseClock {
     pub end_ns: u64,
     /// Where its beginning can be cut off.
     pub cut_ns: u64,
+    /// By how much the publisher's clock is ahead of this host's, where somebody has compared them.
+    pub ahead_ns: Option<i64>,
 }
 
 /// A ledger, when its phase began, in nanoseconds since 1970, and how long that is.
@@ -154,6 +158,7 @@ impl Received {
                 latest: None,
                 forgets: false,
             }),
+            ahead: clock.ahead_ns,
             ..Self::default()
         }
     }
@@ -441,7 +446,7 @@ impl Received {
         let id = key.0.map(PublisherId::into_owned);
         let place = self.streams.len();
         self.places.insert((id, key.1, key.2), place);
-        self.streams.push(Followed::of("UADP"));
+        self.streams.push(Followed::of("UADP", self.ahead));
         Some(place)
     }
 

@@ -20,6 +20,9 @@ pub struct Host {
     pub machine: Fingerprint,
     /// Sessions that were its share.
     pub sessions: u64,
+    /// What it did instead of a share of the load: `publishes`, `listens`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
     /// Its share of the operations that fell due, 0 to 1; of subscriptions, of the sessions.
     pub offered_share: f64,
     /// Its clock beside the controller's.

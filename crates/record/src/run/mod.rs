@@ -2,6 +2,7 @@
 //! for readers; `docs/results.schema.json` is its schema.
 
 mod bottleneck;
+mod clock_bound;
 mod counters;
 mod cpu;
 mod diagnostics;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use bottleneck::{Bottleneck, Candidate, Finding, Limiter, Sign};
+pub use clock_bound::{ClockBound, OneWay, Trust};
 pub use counters::{CounterUsage, EventCount, ThreadCounters};
 pub use cpu::{CpuCourse, ThreadCourse};
 pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
@@ -53,8 +55,8 @@ pub use series::{Course, Series, Usage, UsageSeries};
 pub use stall::{Stall, StallKind};
 pub use status::Status;
 pub use subscriptions::{
-    Beside, ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,
-    Found, Intervals, Names, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
+    Beside, ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Found,
+    Intervals, Names, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
 pub use verdict::{About, Expectation, Kind, Verdict};
 

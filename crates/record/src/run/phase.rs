@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Bottleneck, Diagnostics, Energy, Expectation, Footprint, LinkTest, Observing, PubSub, Series,
-    Stall, Status, Subscriptions, UsageSeries, Verdict,
+    Bottleneck, ClockBound, Diagnostics, Energy, Expectation, Footprint, LinkTest, Observing,
+    PubSub, Series, Stall, Status, Subscriptions, Trust, UsageSeries, Verdict,
 };
 use crate::ledger::{Gauge, Sizes, Statuses};
 use crate::{Histogram, Measure, Tally, Timestamp, Window};
@@ -403,6 +403,19 @@ impl Level {
 const VALUE_TIMES: &[&str] = &["delay", "server-delay"];
 
 impl Phase {
+    /// What the clocks of both sides allow to say of delays.
+    pub fn clock(&self) -> Option<&ClockBound> {
+        let subscriptions = self.subscriptions.as_ref().map(|it| &it.clock);
+        let pubsub = || self.pubsub.as_ref().and_then(|it| it.clock.as_ref());
+        subscriptions.or_else(pubsub)
+    }
+
+    /// How far a figure of this histogram can be trusted.
+    pub fn trust(&self, of: &str, figure_ns: f64) -> Trust {
+        self.clock()
+            .map_or(Trust::Whole, |it| it.trust(of, figure_ns))
+    }
+
     /// What became of all operations, in the window and outside of it.
     pub fn whole(&self) -> Counts {
         let sum = &self.total;

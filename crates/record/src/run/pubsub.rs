@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Figure;
+use super::{ClockBound, Figure};
 use crate::Histogram;
 
 /// Bytes of a datagram to this URL beyond which IP cuts it into fragments, on a link of 1,500 bytes: without the headers
@@ -27,6 +27,9 @@ pub struct PubSub {
     pub published: Option<Published>,
     /// What each listener heard. Each of them on the publisher's host costs the publisher time.
     pub listeners: Vec<Listener>,
+    /// What the clocks of both sides allow to say of delays, where publisher and listeners are on hosts that were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockBound>,
 }
 
 /// What was sent.
@@ -159,6 +162,9 @@ pub struct Listener {
     pub kernel_stamps: bool,
     /// CPU of its thread.
     pub cpu_ns: Figure<u64>,
+    /// The agent that it is on, where that is not this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// Publishers and writer groups.
     pub streams: u64,
     /// Encodings that came: `Variant`, `RawData`, `DataValue`.
@@ -349,6 +355,7 @@ mod tests {
             multicast: false,
             published: None,
             listeners,
+            clock: None,
         }
     }
 

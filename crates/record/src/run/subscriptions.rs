@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Figure, Status};
+use super::{ClockBound, Status};
 use crate::Histogram;
 
 pub use of_account::Names;
@@ -260,15 +260,6 @@ pub struct Fairness {
     pub min_jitter_ns: Option<f64>,
     /// Of the unsteadiest.
     pub max_jitter_ns: Option<f64>,
-}
-
-/// What can be said of delays, which need the clocks of two sides.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClockBound {
-    /// Delays are wrong by at most this; 0 when both sides read the same clock.
-    pub error_ns: Figure<u64>,
-    /// Values whose timestamp was ahead of the client's clock: their delay counts as 0.
-    pub ahead: u64,
 }
 
 /// A count of the server's beside ours.

@@ -3,7 +3,7 @@
 use judge::Measured;
 use maud::{Markup, html};
 use plan::{Figures, Measure, Stat};
-use record::run::{Bottleneck, Figure, Phase, Run, Verdict};
+use record::run::{Bottleneck, Figure, Phase, Run, Trust, Verdict};
 
 use super::unit::{Kind, when};
 use super::{explained, finding};
@@ -239,9 +239,21 @@ pub(super) fn figures(phase: &Phase) -> Markup {
     }
     let delay = sum.histogram("delay");
     if !delay.is_empty() {
-        let at = |q: f64| percentile(delay, q, delay.count() as f64).to_string();
-        all.push((at(0.5), "median delay", None));
-        all.push((at(0.99), "p99 delay", None));
+        let mut at = |q: f64, what| {
+            let found = percentile(delay, q, delay.count() as f64);
+            let trust = found.value().map(|ns| phase.trust("delay", ns));
+            let (text, bound) = match trust {
+                Some(Trust::Nothing(_)) => (table::NOT_KNOWN.to_owned(), None),
+                Some(Trust::Within(error)) => {
+                    let bound = format!("± {}", Kind::Nanos.show(error as f64));
+                    (found.to_string(), Some(bound))
+                }
+                Some(Trust::Whole) | None => (found.to_string(), None),
+            };
+            all.push((text, what, bound));
+        };
+        at(0.5, "median delay");
+        at(0.99, "p99 delay");
     }
     let asks = phase.pubsub.is_none();
     if let Some(rate) = sum.rate_per_s.filter(|_| asks && sum.planned > 0) {

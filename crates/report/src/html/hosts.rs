@@ -26,7 +26,10 @@ pub(super) fn of_run(run: &Run, place: usize, phase: &Phase) -> Markup {
     let row = |host: &&Host| {
         let began = host.clock.begin_error_ns.known().map(|&ns| ns as f64);
         let clock = clock(&host.clock).unwrap_or_else(|| "n/a".to_owned());
-        let mut row = vec![Cell::text(host.name.clone())];
+        let mut row = vec![Cell::text(match &host.role {
+            None => host.name.clone(),
+            Some(role) => format!("{} {role}", host.name),
+        })];
         let mut figures = figures(host, phase).into_iter();
         row.extend(figures.by_ref().take(OF_LOAD));
         row.extend([Cell::text(clock), Cell::number(began, Kind::Nanos)]);
@@ -109,7 +112,7 @@ fn name(name: &str) -> String {
 
 fn figures(host: &Host, phase: &Phase) -> [Cell; 6] {
     let there = host.total.is_some();
-    let share = Some(host.offered_share).filter(|_| there);
+    let share = Some(host.offered_share).filter(|_| there && host.role.is_none());
     let values = host.total.as_ref().map(|it| it.values as f64);
     let kind = crate::hosts::kind(host);
     let ink = match (kind, &host.lost) {

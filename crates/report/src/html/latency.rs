@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use record::Histogram;
-use record::run::Phase;
+use record::run::{Phase, Trust};
 
 use super::chart::{Chart, Drawn, Series};
 use super::scale::{Scale, Spread};
@@ -84,6 +84,7 @@ pub(super) fn times(phase: &Phase) -> Markup {
     html! {
         (table.markup())
         @if let Some(doubt) = doubt(phase) { p.note { (doubt) } }
+        @if let Some(why) = table::refusal(phase) { p.note { (table::NOT_KNOWN) ": " (why) "." } }
     }
 }
 
@@ -129,24 +130,31 @@ fn table_of(phase: &Phase) -> Table {
             return None;
         }
         let size = table::independent(phase, name, histogram);
+        let told = |value: Option<f64>, text: String| match value {
+            None => Cell::number(None, Kind::Nanos),
+            Some(ns) => match phase.trust(name, ns) {
+                Trust::Whole => Cell::shown(text, ns, Kind::Nanos),
+                Trust::Within(error) => {
+                    let text = format!("{text} ± {}", Kind::Nanos.show(error as f64));
+                    Cell::shown(text, ns, Kind::Nanos)
+                }
+                Trust::Nothing(_) => Cell::text(table::NOT_KNOWN),
+            },
+        };
+        let time = |value: Option<f64>| {
+            let text = value.map_or_else(String::new, |ns| Kind::Nanos.show(ns));
+            told(value, text)
+        };
         let mut row = vec![
             Cell::text(*label),
-            Cell::number(histogram.mean(), Kind::Nanos),
+            time(histogram.mean()),
             Cell::number(histogram.deviation(), Kind::Nanos),
         ];
         for (quantile, _) in PERCENTILES {
             let found = percentile(histogram, quantile, size);
-            row.push(match found {
-                Percentile::TooFew => Cell::number(None, Kind::Nanos),
-                Percentile::Known(value) | Percentile::OfThisRun(value) => {
-                    Cell::shown(found.to_string(), value, Kind::Nanos)
-                }
-            });
+            row.push(told(found.value(), found.to_string()));
         }
-        row.push(Cell::number(
-            phase.max_ns(name).map(|it| it as f64),
-            Kind::Nanos,
-        ));
+        row.push(time(phase.max_ns(name).map(|it| it as f64)));
         Some(row)
     };
     Table {

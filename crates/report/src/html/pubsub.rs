@@ -66,6 +66,9 @@ pub(super) fn section(told: &PubSub) -> Markup {
         @if let Some(text) = crate::pubsub::keys(told) {
             p.note { "Keys: " (text) "." }
         }
+        @if let Some(text) = crate::pubsub::clocks(told) {
+            p.note { "Clocks: " (text) "." }
+        }
         (listeners(told).markup())
         @if let Some(sent) = &told.published {
             (places(sent, told).markup())
@@ -134,7 +137,10 @@ fn listeners(told: &PubSub) -> Table {
     let maybe = |n: Option<u64>, kind| Cell::number(n.map(|n| n as f64), kind);
     let row = |(n, it): (usize, &Listener)| {
         vec![
-            Cell::text((n + 1).to_string()),
+            Cell::text(match &it.on {
+                None => (n + 1).to_string(),
+                Some(host) => format!("{} on {host}", n + 1),
+            }),
             count(it.datagrams),
             count(it.values),
             maybe(it.lost.max(it.never_came), Kind::Count),

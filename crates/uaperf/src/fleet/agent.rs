@@ -24,6 +24,8 @@ use super::shelf::Shelf;
 use super::task::{Books, Load, Part, Task, Word};
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::publishing::phase::SERVICES as PUBSUB;
+use crate::publishing::role::{self, Stage};
 use crate::quick;
 use crate::screen::{self, tell};
 
@@ -149,12 +151,14 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let guard = Guard::new(&args.guard)?;
     let (post, letters) = channel();
     let (give, tasks) = channel();
+    let (hint, hints) = channel();
     let control = Control::default();
     let start = Arc::new(Start::default());
     let line = Line {
         agent: fleet::Agent::new(hello(&guard), nanos(args.orphan), stamp()),
         out: writer()?,
         give,
+        hint,
         control: control.clone(),
         start: Arc::clone(&start),
     };
@@ -163,7 +167,14 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let talking = talking.spawn(move || line.talk(&letters))?;
     let mut kept = None;
     if let Ok(share) = tasks.recv() {
-        let done = done(&share, &guard, &start, &control, &post, global);
+        let at = At {
+            start: &start,
+            control: &control,
+            post: &post,
+            hints,
+            global,
+        };
+        let done = done(&share, &guard, at);
         let letter = match done {
             Ok(Done { books, on }) => {
                 kept = on;
@@ -197,19 +208,49 @@ struct Done {
     on: Option<(Shelf, String)>,
 }
 
+/// What a task is carried out with.
+struct At<'a> {
+    start: &'a Arc<Start>,
+    control: &'a Control,
+    post: &'a Sender<Inbox>,
+    /// What comes for a role.
+    hints: Receiver<Vec<u8>>,
+    global: &'a Global,
+}
+
 /// Carries a task out.
-fn done(
-    share: &Share,
-    guard: &Guard,
-    start: &Arc<Start>,
-    control: &Control,
-    post: &Sender<Inbox>,
-    global: &Global,
-) -> anyhow::Result<Done> {
+fn done(share: &Share, guard: &Guard, at: At<'_>) -> anyhow::Result<Done> {
     let task: Task = unpack(&share.task)?;
     guard.check(share, &task)?;
+    let ended = |came: bool| {
+        guard.ended(match (came, at.control.is_over()) {
+            (true, false) => "ended as asked",
+            (true, true) => "ended before its time",
+            (false, _) => "came to nothing",
+        })
+    };
     let load = match task {
         Task::Load(load) => load,
+        Task::Role(role) => {
+            let stage = Stage {
+                ready: &|| {
+                    let _ = at.post.send(Inbox::Ready(Duration::ZERO));
+                    at.start.wait()
+                },
+                tell: &|bytes| {
+                    let _ = at.post.send(Inbox::Progress(bytes));
+                },
+                hints: &at.hints,
+                control: at.control,
+                global: at.global,
+            };
+            let books = role::carry_out(*role, &stage);
+            ended(books.is_ok())?;
+            return Ok(Done {
+                books: books?,
+                on: None,
+            });
+        }
         Task::Late(own) => {
             let shelf = Shelf::of(&own.load)?;
             let books = shelf.get(&own.kept()).map_err(|error| {
@@ -226,12 +267,8 @@ fn done(
         }
     };
     let own = load.own.clone();
-    let books = carry_out(*load, &share.seats, start, control, post, global);
-    guard.ended(match (&books, control.is_over()) {
-        (Ok(_), false) => "ended as asked",
-        (Ok(_), true) => "ended before its time",
-        (Err(_), _) => "came to nothing",
-    })?;
+    let books = carry_out(*load, &share.seats, &at);
+    ended(books.is_ok())?;
     let books = books?;
     // Whoever cannot keep them has done the work all the same.
     let keep = || {
@@ -254,7 +291,10 @@ fn hello(guard: &Guard) -> Hello {
         pid: std::process::id(),
         platform: machine.build.target,
         cores: u32::try_from(cores).unwrap_or(u32::MAX),
-        services: quick::SERVICES.iter().map(|it| (*it).to_owned()).collect(),
+        services: {
+            let all = quick::SERVICES.iter().chain(&PUBSUB);
+            all.map(|it| (*it).to_owned()).collect()
+        },
         limits: {
             let limits = super::check::limits(machine.build.debug_assertions);
             guard.limits().into_iter().chain(limits).collect()
@@ -277,6 +317,7 @@ struct Line {
     agent: fleet::Agent,
     out: Sender<Vec<u8>>,
     give: Sender<Share>,
+    hint: Sender<Vec<u8>>,
     control: Control,
     start: Arc<Start>,
 }
@@ -291,6 +332,8 @@ impl Line {
                     fleet::Task::Start { at_ns } => {
                         self.start.set(State::At(Instant::from_nanos(at_ns)));
                     }
+                    // It is gone when the share is done.
+                    fleet::Task::Word(bytes) => drop(self.hint.send(bytes)),
                     fleet::Task::Stop => self.stop(),
                     fleet::Task::Leave { taken } => {
                         self.stop();
@@ -370,14 +413,14 @@ fn writer() -> std::io::Result<Sender<Vec<u8>>> {
 }
 
 /// The share carried out: the books, as bytes.
-fn carry_out(
-    task: Load,
-    seats: &[Seat],
-    start: &Arc<Start>,
-    control: &Control,
-    post: &Sender<Inbox>,
-    global: &Global,
-) -> anyhow::Result<Vec<u8>> {
+fn carry_out(task: Load, seats: &[Seat], at: &At<'_>) -> anyhow::Result<Vec<u8>> {
+    let At {
+        start,
+        control,
+        post,
+        global,
+        ..
+    } = at;
     let phase: Phase = serde_json::from_str(&task.phase).context("the phase cannot be read")?;
     start.timeout.store(nanos(phase.timeout), Ordering::Relaxed);
     let specs: Result<Vec<TargetSpec>, _> = task.targets.iter().map(|it| it.parse()).collect();
@@ -398,7 +441,7 @@ fn carry_out(
     let asked = quick::Asked::of_agent(&task.service, &task.targets, &task.words)?;
     let asked = asked.of_part(part, task.password);
     let posting = {
-        let post = post.clone();
+        let post = (*post).clone();
         let thread = std::thread::Builder::new().name("progress".into());
         thread.spawn(move || pass_progress(&told, &post))?
     };

@@ -20,6 +20,7 @@ enum Inbox {
     Message(usize, FromAgent, Stamp),
     End(usize, String),
     Share(Vec<(usize, Share)>),
+    Word(usize, Vec<u8>),
     Taken(usize),
     Leave(usize),
     Dismiss,
@@ -84,6 +85,11 @@ impl Crew {
     /// Gives agents their shares; those without one are not needed.
     pub fn share(&self, shares: Vec<(usize, Share)>) {
         self.say(Inbox::Share(shares));
+    }
+
+    /// What an agent that works has to know.
+    pub fn word(&self, agent: usize, bytes: Vec<u8>) {
+        self.say(Inbox::Word(agent, bytes));
     }
 
     /// An agent's books are kept.
@@ -216,6 +222,7 @@ impl Desk {
                         self.controller.share(agent, share);
                     }
                 }
+                Ok(Inbox::Word(agent, bytes)) => self.controller.word(agent, bytes),
                 Ok(Inbox::Taken(agent)) => self.controller.taken(agent),
                 Ok(Inbox::Leave(agent)) => self.controller.dismiss(agent),
                 Ok(Inbox::Stop) => self.controller.stop(),

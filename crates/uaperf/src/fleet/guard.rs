@@ -14,7 +14,7 @@ use wire::url::Url;
 
 use super::key::{self, Public};
 use super::pattern::matches;
-use super::task::{Load, Task};
+use super::task::{Load, Role, Task};
 use crate::failure::Failure;
 use crate::{access, place, proxy, quick, screen};
 
@@ -33,7 +33,7 @@ pub struct Args {
         requires = "allow_from"
     )]
     targets: Vec<Pattern>,
-    /// Make only these kinds of load: a command such as read, subscribe, write or connect; overload (more than a server says that
+    /// Make only these kinds of load: a command such as read, subscribe, write or connect; publish, listen; overload (more than a server says that
     /// it takes)
     #[arg(
         long,
@@ -72,15 +72,45 @@ const OVERLOAD: &str = "overload";
 /// Options of a load that an agent takes.
 const LOAD: [&str; 4] = ["--threads", "--pin", "--ignore-limits", "--allow"];
 
+/// What agents do of PubSub; publishers are held to the targets as loads are, listeners to the addresses at which they listen.
+const ROLES: [&str; 2] = ["publish", "listen"];
+
+/// Options of a publisher or a listener that an agent takes: none that names a file.
+const OF_ROLES: [&str; 19] = [
+    "--signals",
+    "--type",
+    "--writers",
+    "--groups",
+    "--publisher",
+    "--layout",
+    "--encoding",
+    "--mapping",
+    "--security",
+    "--ttl",
+    "--duration",
+    "--interval",
+    "--max",
+    "--dscp",
+    "--roll-over",
+    "--interface",
+    "--qos",
+    "--mqtt",
+    "--in-flight",
+];
+
+/// Those of listeners alone, and of who logs in.
+const OF_LISTENERS: [&str; 3] = ["--same-clock", "--discovery", "--user"];
+
 /// Bytes that no command has been signed with before.
 const NONCE: usize = 32;
 
 fn kind(text: &str) -> Result<String, String> {
-    match quick::SERVICES.contains(&text) || text == OVERLOAD {
+    match quick::SERVICES.contains(&text) || ROLES.contains(&text) || text == OVERLOAD {
         true => Ok(text.to_owned()),
         false => Err(format!(
-            "{text:?} is no kind of load (want {}, {OVERLOAD})",
-            quick::SERVICES.join(", ")
+            "{text:?} is no kind of load (want {}, {}, {OVERLOAD})",
+            quick::SERVICES.join(", "),
+            ROLES.join(", ")
         )),
     }
 }
@@ -210,6 +240,7 @@ impl Guard {
                 load.targets.join(", ")
             ),
             Task::Late(own) => format!("books of {}", own.load),
+            Task::Role(role) => format!("{} {}", role.name().1, role.url()),
         };
         let verdict = match &allowed {
             Ok(()) => "taken".to_owned(),
@@ -257,12 +288,6 @@ impl Guard {
     }
 
     fn allows(&self, task: &Task) -> Result<(), String> {
-        let Task::Load(load) = task else {
-            return Ok(());
-        };
-        let Load {
-            service, targets, ..
-        } = &**load;
         let wants = |kind: &str| match self.loads.iter().any(|it| it == kind) {
             true => Ok(()),
             false => Err(format!(
@@ -270,6 +295,17 @@ impl Guard {
                 self.loads.join(", ")
             )),
         };
+        let load = match task {
+            Task::Load(load) => load,
+            Task::Late(_) => return Ok(()),
+            Task::Role(role) => {
+                wants(role.name().1)?;
+                return self.allows_role(role);
+            }
+        };
+        let Load {
+            service, targets, ..
+        } = &**load;
         wants(service)?;
         // How servers are reached and how fast; no option by which a file is written.
         let is_known = |word: &&String| {
@@ -291,6 +327,38 @@ impl Guard {
             }
         }
         Ok(())
+    }
+
+    fn allows_role(&self, role: &Role) -> Result<(), String> {
+        let is_known = |word: &&String| {
+            let name = word.split('=').next().unwrap_or(word);
+            OF_ROLES.contains(&name)
+                || OF_LISTENERS.contains(&name)
+                || access::Args::is_word(word) && !word.starts_with("--security")
+        };
+        if let Some(word) = role.words().iter().find(|it| !is_known(it)) {
+            return Err(format!("{word} is no option for an agent"));
+        }
+        let (host, port) = host_and_port(role.url());
+        match self.targets.iter().any(|it| it.allows_place(host, port)) {
+            true => Ok(()),
+            false => Err(format!("{} is not among its --targets", role.url())),
+        }
+    }
+}
+
+/// Of a URL of PubSub; the port is that of its scheme where none is said. An address of Ethernet is a host.
+fn host_and_port(url: &str) -> (&str, u16) {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let authority = rest.split('/').next().unwrap_or_default();
+    let usual = match scheme {
+        "mqtt" => 1883,
+        "mqtts" => 8883,
+        _ => 4840,
+    };
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !authority.ends_with(']') => (host, port.parse().unwrap_or(usual)),
+        _ => (authority, usual),
     }
 }
 
@@ -359,6 +427,40 @@ mod tests {
             let pattern: Pattern = text.parse().unwrap();
             assert_eq!(pattern.to_string().parse(), Ok(pattern));
         }
+    }
+
+    #[test]
+    fn a_publisher_is_held_to_kinds_targets_and_options_as_a_load_is() {
+        let guard = |loads: &[&str]| Guard {
+            known: Vec::new(),
+            targets: vec!["10.0.0.*:4840".parse().unwrap()],
+            loads: loads.iter().map(|it| (*it).to_owned()).collect(),
+            nonce: Vec::new(),
+            journal: None,
+        };
+        let task = |url: &str, word: &str| {
+            Task::Role(Box::new(Role::Publish(super::super::task::Publishes {
+                url: url.to_owned(),
+                words: vec![word.to_owned()],
+                secret: None,
+                keys: String::new(),
+                window_ns: (0, 0),
+            })))
+        };
+        let may = guard(&["publish"]);
+        let good = task("opc.udp://10.0.0.7", "--signals=1");
+        assert_eq!(may.allows(&good), Ok(()));
+        let refused = |guard: &Guard, task: &Task, want: &str| {
+            let why = guard.allows(task).unwrap_err();
+            assert!(why.contains(want), "{why}");
+        };
+        refused(&guard(&["read"]), &good, "publish is not among its --loads");
+        let elsewhere = task("opc.udp://10.0.1.7:4840", "--max");
+        refused(&may, &elsewhere, "not among its --targets");
+        let broker = task("mqtt://10.0.0.7/a:4840", "--max");
+        refused(&may, &broker, "not among its --targets");
+        let file = task("opc.udp://10.0.0.7", "--out=/etc/passwd");
+        refused(&may, &file, "no option for an agent");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]) and a
 //! broker that does ([`nats`]), the
 //! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), how a phase becomes shares ([`shared`]), and
-//! the books of all agents one outcome again ([`sum`]). Books lie on disk until they are taken ([`shelf`], [`ledger`]); those
+//! the books of all agents one outcome again ([`sum`]). A publisher here and listeners there have [`roles`]. Books lie on disk until they are taken ([`shelf`], [`ledger`]); those
 //! that came late are brought by [`collect`]. Commands are signed ([`key`]) where an agent asks for it ([`guard`]). What is
 //! served to clients of others is a [`landscape`].
 
@@ -20,17 +20,19 @@ mod ledger;
 mod nats;
 mod pattern;
 pub mod pipe;
+mod roles;
 mod shared;
 mod shelf;
 mod spec;
 mod sum;
 mod task;
 
+pub use roles::{Came, Roles, now_ns, wait_until};
 pub use shared::Fleet;
 pub use shelf::kept;
 pub use spec::{Spec, Way};
 pub use sum::Shared;
-pub use task::{Part, Word};
+pub use task::{Hint, Listens, Part, Publishes, Role, Word};
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -33,15 +33,15 @@ const THREADS: usize = 1024;
 /// The agents of a run.
 #[derive(Debug)]
 pub struct Fleet {
-    crew: Crew,
-    places: Vec<Place>,
+    pub(super) crew: Crew,
+    pub(super) places: Vec<Place>,
     /// Why an agent gives nothing.
-    gone: Vec<Option<Gone>>,
+    pub(super) gone: Vec<Option<Gone>>,
 }
 
 /// Why an agent gives nothing.
 #[derive(Debug, Clone)]
-enum Gone {
+pub(super) enum Gone {
     /// It is not heard any more, and may have books: when, and why.
     Lost(String),
     /// It said that it cannot, and why.
@@ -81,7 +81,7 @@ impl Fleet {
     }
 
     /// The same at places that are known.
-    fn at(
+    pub(super) fn at(
         places: Vec<Place>,
         settings: Settings,
         control: &Control,
@@ -129,15 +129,15 @@ impl Fleet {
         Ok(fleet)
     }
 
-    fn name(&self, agent: usize) -> &str {
+    pub(super) fn name(&self, agent: usize) -> &str {
         self.places.get(agent).map_or("", |it| &it.name)
     }
 
-    fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
+    pub(super) fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
         self.give_up(agent, Gone::Lost(format!("{stage}: {why}")));
     }
 
-    fn give_up(&mut self, agent: usize, why: Gone) {
+    pub(super) fn give_up(&mut self, agent: usize, why: Gone) {
         tell!("warning: agent {} {why}", self.name(agent));
         if let Some(gone) = self.gone.get_mut(agent) {
             *gone = Some(why);
@@ -299,7 +299,12 @@ impl Fleet {
     }
 
     /// A share, signed for an agent that wants that.
-    fn signed(&self, agent: usize, seats: Vec<Seat>, task: Vec<u8>) -> anyhow::Result<Share> {
+    pub(super) fn signed(
+        &self,
+        agent: usize,
+        seats: Vec<Seat>,
+        task: Vec<u8>,
+    ) -> anyhow::Result<Share> {
         let mut share = Share {
             seats,
             task,
@@ -410,7 +415,7 @@ fn warn(error: &anyhow::Error) {
 }
 
 /// What is known of an agent beside what it did.
-fn host(place: &Place, standing: &Standing, sessions: u64, start: Option<u64>) -> Host {
+pub(super) fn host(place: &Place, standing: &Standing, sessions: u64, start: Option<u64>) -> Host {
     let hello = standing.hello.clone().unwrap_or_default();
     let mut host = Host {
         name: place.name.clone(),

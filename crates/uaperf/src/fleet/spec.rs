@@ -72,6 +72,16 @@ impl Spec {
         }
     }
 
+    /// How they are started.
+    pub const fn way(&self) -> &Way {
+        &self.way
+    }
+
+    /// Whether a weight was said.
+    pub fn is_weighed(&self) -> bool {
+        self.weight != Weight::Parts(1)
+    }
+
     /// One of them, with its name.
     pub fn named(&self, name: &str) -> Self {
         match &self.way {

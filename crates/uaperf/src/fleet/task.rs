@@ -19,6 +19,89 @@ pub enum Task {
     Load(Box<Load>),
     /// Give the books that it has kept of this one.
     Late(Own),
+    /// What it does beside others that do something else.
+    Role(Box<Role>),
+}
+
+/// What one agent does of a phase of PubSub.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Role {
+    /// It publishes.
+    Publish(Publishes),
+    /// It listens.
+    Listen(Listens),
+}
+
+impl Role {
+    /// As results say it, and the kind of load that an agent has to be allowed.
+    pub const fn name(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Publish(_) => ("publishes", "publish"),
+            Self::Listen(_) => ("listens", "listen"),
+        }
+    }
+
+    /// Where to or from.
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Publish(it) => &it.url,
+            Self::Listen(it) => &it.url,
+        }
+    }
+
+    /// Options of a command line.
+    pub fn words(&self) -> &[String] {
+        match self {
+            Self::Publish(it) => &it.words,
+            Self::Listen(it) => &it.words,
+        }
+    }
+}
+
+/// A publisher.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Publishes {
+    /// Where to.
+    pub url: String,
+    /// The options of `uaperf publish`.
+    pub words: Vec<String>,
+    /// Of who logs in at a broker; it stands nowhere else.
+    pub secret: Option<String>,
+    /// Keys, as a file has them.
+    pub keys: String,
+    /// The measured window, in nanoseconds since the first cycle.
+    pub window_ns: (u64, u64),
+}
+
+/// Listeners.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Listens {
+    /// Where from.
+    pub url: String,
+    /// The service of the phase.
+    pub service: String,
+    /// Its options beside what stands in the phase.
+    pub words: Vec<String>,
+    /// The phase, as JSON.
+    pub phase: String,
+    /// Of who logs in at a broker; it stands nowhere else.
+    pub secret: Option<String>,
+    /// Keys, as a file has them.
+    pub keys: String,
+}
+
+/// What listeners have to know while they wait and listen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Hint {
+    /// The publisher has begun.
+    Begun {
+        /// When, on the listeners' clock, in nanoseconds since 1970.
+        at_ns: u64,
+        /// By how much the publisher's clock is ahead of theirs.
+        ahead_ns: Option<i64>,
+    },
+    /// It has ended: nothing more is on its way soon.
+    Ended,
 }
 
 /// Which books are meant.

@@ -61,6 +61,11 @@ impl Url {
         }
     }
 
+    /// Whether the port is to be a free one of this host.
+    pub fn is_free_port(&self) -> bool {
+        matches!(self, Self::Udp(it) if it.0.port() == 0)
+    }
+
     /// Whether one listener alone hears what is sent there.
     pub fn is_one_host(&self) -> bool {
         match self {
@@ -156,6 +161,11 @@ impl Broker {
     /// Whose certificates are accepted.
     pub fn trusting(&self) -> &Trusting {
         &self.trusting
+    }
+
+    /// Whether it needs files of this host.
+    pub fn has_files(&self) -> bool {
+        self.client_cert.is_some() || self.client_key.is_some()
     }
 
     /// Whether somebody logs in.

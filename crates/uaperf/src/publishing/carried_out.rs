@@ -1,18 +1,22 @@
 //! A phase with PubSub carried out: sockets first, then the publisher, and what came of it as a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
-use load::engine::Control;
-use load::pubsub::{Address, Interface, KeyFeed, KeySupply, Knowledge, ListenError, Place, Post};
+use load::engine::{Control, Progress};
+use load::pubsub::{
+    Address, Heard, Interface, KeyFeed, KeySupply, Knowledge, ListenError, Place, Post, Published,
+};
 use observe::Process;
 use plan::unit::duration::nanos;
 use plan::{Phase, Plan, Targets, Work};
 use pubsub::Tolerance;
 use pubsub::mqtt::topic::{PREFIX, Tree};
 use pubsub::security::{KeyRing, Mode};
-use record::run::{Mark, Phase as Measured, PubSub, Run, Target, UsageSeries, WarmUp};
+use record::Tally;
+use record::run::{Figure, Mark, Phase as Measured, PubSub, Run, Target, UsageSeries, WarmUp};
 use zeroize::Zeroizing;
 
 use super::broker::{self, Secret, Url};
@@ -25,14 +29,14 @@ use super::results;
 use super::watched::LOOK;
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::quick::usage::Watch;
+use crate::quick::usage::{self, Watch};
 use crate::quick::{by_hand, status_name};
 
 /// What secures messages, for both ends.
 #[derive(Default)]
-struct Secured {
+pub(super) struct Secured {
     /// Keys as a file has them, and prepared.
-    text: Zeroizing<String>,
+    pub(super) text: Zeroizing<String>,
     keys: Keys,
     /// Or a key service that is asked, and the secret of who logs in there.
     supply: Option<KeySupply>,
@@ -40,10 +44,19 @@ struct Secured {
 }
 
 /// Listeners with their sockets open.
-struct Open {
-    posts: Vec<Post>,
+pub(super) struct Open {
+    pub(super) posts: Vec<Post>,
     /// Where they listen: with the port that was free.
-    at: Url,
+    pub(super) at: Url,
+}
+
+/// What listeners of an agent have.
+pub(super) struct Listened {
+    pub(super) heard: Vec<(Heard, Figure<u64>)>,
+    pub(super) tally: Tally,
+    pub(super) interrupted: bool,
+    /// As a result of its own.
+    pub(super) run: Run,
 }
 
 impl Asked {
@@ -54,6 +67,9 @@ impl Asked {
         (quiet, control): (bool, &Control),
         global: &Global,
     ) -> anyhow::Result<Run> {
+        if self.is_apart() {
+            return self.measure_apart(phase, (quiet, control), global);
+        }
         let mut asked = self.common.observed.asked()?;
         let secured = self.secured(&phase.work, global)?;
         let secret = match self.at.is_broker() {
@@ -69,6 +85,8 @@ impl Asked {
             quiet,
             watch,
             origin_ns,
+            ahead_ns: None,
+            relay: None,
         };
         let outcome = match &phase.work {
             Work::Publish(plan) => {
@@ -98,8 +116,54 @@ impl Asked {
         Ok(self.run(phase, &open.at, outcome, control))
     }
 
+    /// Listens as an agent does, to a publisher that is elsewhere: sockets are open when `begun` is asked when it has begun
+    /// and by how much its clock is ahead, and `meanwhile` goes on until it has ended.
+    pub(super) fn hear(
+        &self,
+        phase: &Phase,
+        (secret, keys): (Secret, &str),
+        (control, global): (&Control, &Global),
+        begun: impl FnOnce() -> anyhow::Result<(u64, Option<i64>)>,
+        relay: Sender<Progress>,
+        meanwhile: impl FnMut(&mut dyn FnMut(Duration) -> bool) -> anyhow::Result<Option<Published>>,
+    ) -> anyhow::Result<Listened> {
+        let text = Zeroizing::new(keys.to_owned());
+        let prepared = match text.is_empty() {
+            true => Keys::new(),
+            false => keys::parse(&text, Path::new("keys"))?,
+        };
+        let secured = Secured {
+            keys: prepared,
+            text,
+            ..Secured::default()
+        };
+        let open = self.open(&phase.work, &secret, global)?;
+        let (origin_ns, ahead_ns) = begun()?;
+        let watch = Watch::start(usage::Asked::default()).context("cannot start a thread")?;
+        let hearing = Hearing {
+            phase,
+            at: &open.at,
+            control,
+            quiet: true,
+            watch,
+            origin_ns,
+            ahead_ns,
+            relay: Some(relay),
+        };
+        let knowledge = || knowledge(&phase.work, &secured);
+        let outcome = hearing.carry_out(open.posts, knowledge, meanwhile)?;
+        let (heard, tally) = (outcome.heard.clone(), outcome.tally.clone());
+        let interrupted = outcome.interrupted;
+        Ok(Listened {
+            heard,
+            tally,
+            interrupted,
+            run: self.run(phase, &open.at, outcome, control),
+        })
+    }
+
     /// Keys of a file or a key service, or one that is made for this phase alone.
-    fn secured(&self, work: &Work, global: &Global) -> anyhow::Result<Secured> {
+    pub(super) fn secured(&self, work: &Work, global: &Global) -> anyhow::Result<Secured> {
         let is_secured = match work {
             Work::Publish(plan) => message::mode(&plan.security).is_some(),
             _ => false,
@@ -128,7 +192,7 @@ impl Asked {
         })
     }
 
-    fn run(&self, phase: &Phase, at: &Url, outcome: Outcome, control: &Control) -> Run {
+    pub(super) fn run(&self, phase: &Phase, at: &Url, outcome: Outcome, control: &Control) -> Run {
         let (warmup, name) = (nanos(phase.warmup.given()), phase.work.name());
         let warm_up = WarmUp {
             given_ns: Some(warmup),
@@ -172,6 +236,7 @@ impl Asked {
             listeners: listeners
                 .map(|(heard, cpu)| results::listener(heard, cpu.clone(), sent))
                 .collect(),
+            clock: outcome.clock,
         };
         measured.by_hand = by_hand(&outcome.by_hand);
         measured.verdict = judge::pubsub(&measured, &told, outcome.interrupted);
@@ -224,7 +289,12 @@ fn filter(plan: &plan::Publish, prefix: Option<&str>) -> String {
 
 impl Asked {
     /// Listeners, at sockets or at the broker.
-    fn open(&self, work: &Work, secret: &Secret, global: &Global) -> anyhow::Result<Open> {
+    pub(super) fn open(
+        &self,
+        work: &Work,
+        secret: &Secret,
+        global: &Global,
+    ) -> anyhow::Result<Open> {
         let Url::Mqtt(url) = &self.at else {
             return open(work, self.discovery);
         };
@@ -232,8 +302,8 @@ impl Asked {
         let (listeners, same_clock) = match work {
             Work::Publish(plan) => {
                 of_listeners.topic = Some(filter(plan, url.topic.as_deref()));
-                // It is a process of this host.
-                (plan.listeners, true)
+                // It is a process of this host, where nothing else was said.
+                (plan.listeners, self.one_host && !self.is_apart())
             }
             Work::Listen(plan) => {
                 let same_clock = plan.broker.as_ref().is_some_and(|it| it.same_clock);
@@ -291,7 +361,7 @@ fn open(work: &Work, discovery: Option<Address>) -> anyhow::Result<Open> {
 }
 
 /// What listeners know beforehand.
-fn knowledge(work: &Work, secured: &Secured) -> Knowledge {
+pub(super) fn knowledge(work: &Work, secured: &Secured) -> Knowledge {
     let (required, tolerance, types) = match work {
         Work::Publish(plan) => {
             let types = vec![message::signal(&plan.kind).raw(); plan.signals.into()];
@@ -317,7 +387,7 @@ fn knowledge(work: &Work, secured: &Secured) -> Knowledge {
 
 impl Asked {
     /// The command line of the publisher.
-    fn words(
+    pub(super) fn words(
         &self,
         plan: &plan::Publish,
         to: &Url,
@@ -341,7 +411,7 @@ impl Asked {
 }
 
 /// What it publishes, as a command line.
-fn words(plan: &plan::Publish, to: &Url, duration: Duration) -> Vec<String> {
+pub(super) fn words(plan: &plan::Publish, to: &Url, duration: Duration) -> Vec<String> {
     let mut words = vec![
         to.to_string(),
         format!("--signals={}", plan.signals),

@@ -195,7 +195,7 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64, what: &str) -> std:
         super::spread(out, "jitter", jitter)?;
     }
     match &it.delay {
-        Delay::SameClock(delay) => super::spread(out, "delay", delay)?,
+        Delay::SameClock(delay) | Delay::Compared(delay) => super::spread(out, "delay", delay)?,
         Delay::UnknownClock => writeln!(out, "  delay     unknown: the sender's clock is another")?,
         Delay::NoTimestamp => writeln!(out, "  delay     unknown: messages say no time")?,
     }

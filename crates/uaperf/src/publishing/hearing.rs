@@ -1,7 +1,7 @@
 //! The listeners of a phase while it runs: what they hear, what of it is shown meanwhile, and what came of it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use load::engine::{Change, Control, Progress};
@@ -10,7 +10,7 @@ use load::transport::Clock;
 use plan::unit::duration::nanos;
 use plan::{Phase, Work};
 use record::Tally;
-use record::run::Figure;
+use record::run::{ClockBound, Figure};
 
 use super::broker::Url;
 use super::watched::{LOOK, progress};
@@ -29,6 +29,8 @@ pub(super) struct Outcome {
     /// What a person did, in nanoseconds since the begin.
     pub by_hand: Vec<(u64, Change)>,
     pub seen: Option<Seen>,
+    /// What the clocks of both sides allow to say, where they were compared.
+    pub clock: Option<ClockBound>,
 }
 
 /// A phase whose listeners hear now.
@@ -42,6 +44,10 @@ pub(super) struct Hearing<'a> {
     pub watch: Watch,
     /// When it began, in nanoseconds since 1970.
     pub origin_ns: u64,
+    /// By how much the publisher's clock is ahead of this host's, where both were compared.
+    pub ahead_ns: Option<i64>,
+    /// Who is told what is heard, too.
+    pub relay: Option<Sender<Progress>>,
 }
 
 /// Load and what is left out before it.
@@ -59,12 +65,17 @@ pub(super) fn now() -> u64 {
 struct Board {
     watcher: Watcher,
     told: Receiver<Progress>,
+    relay: Option<Sender<Progress>>,
 }
 
 impl Board {
     fn show(&mut self) {
         for progress in self.told.try_iter() {
             self.watcher.tell(&progress);
+            if let Some(relay) = &self.relay {
+                // Nobody may be listening.
+                let _ = relay.send(progress);
+            }
         }
     }
 }
@@ -82,6 +93,7 @@ impl Hearing<'_> {
             origin_ns: self.origin_ns,
             end_ns: nanos(length(phase)),
             cut_ns: nanos(phase.warmup.given()),
+            ahead_ns: self.ahead_ns,
         };
         let over = AtomicBool::new(false);
         let until = Until {
@@ -99,6 +111,7 @@ impl Hearing<'_> {
         let mut board = Board {
             watcher: Watcher::new(phase.work.name(), phase, targets, self.quiet, control),
             told,
+            relay: self.relay,
         };
         std::thread::scope(|scope| {
             let threads: Vec<_> = posts
@@ -176,6 +189,7 @@ impl Hearing<'_> {
                     by_hand: changes.map(|it| (it.at.nanos_since(origin), it)).collect(),
                     published,
                     seen,
+                    clock: None,
                 }),
             }
         })

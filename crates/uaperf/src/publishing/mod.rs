@@ -1,6 +1,7 @@
 //! `uaperf publish` and `uaperf listen`: PubSub over UDP, Ethernet and MQTT; and phases of scenarios that do both.
 
 mod account;
+mod apart;
 mod beside;
 pub mod broker;
 mod carried_out;
@@ -16,6 +17,7 @@ pub mod phase;
 pub mod publish;
 mod publisher;
 pub mod results;
+pub mod role;
 mod server;
 mod watched;
 

@@ -14,6 +14,7 @@ use super::broker::{self, Broker, Url};
 use super::keys::{self, KeySource};
 use super::message::Message;
 use crate::failure::Failure;
+use crate::fleet::{Spec, Way};
 use crate::quick::usage;
 
 /// The services of such phases.
@@ -39,6 +40,12 @@ pub struct Publish {
     /// Messages that may wait for their acknowledgement; the broker may want fewer
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u16).range(1..=65534))]
     in_flight: u16,
+    /// Publish from another host: ssh:user@host, nats:TAG/NAME, or local:1; the listeners stay here
+    #[arg(long, value_name = "SPEC")]
+    on: Option<Spec>,
+    /// Listen on other hosts, each with as many listeners; the publisher stays here, or where on says
+    #[arg(long, value_name = "SPEC", value_delimiter = ',')]
+    listen_on: Vec<Spec>,
     /// The policy of keys that are made for this phase alone, without keys
     #[arg(long, value_name = "NAME", default_value = "PubSub-Aes256-CTR", hide_possible_values = true, value_parser = PossibleValuesParser::new(PubSubPolicy::ALL.map(PubSubPolicy::name)))]
     policy: String,
@@ -65,6 +72,9 @@ pub struct Listen {
     /// publisher. With what they tell RawData is read
     #[arg(long, value_name = "URL")]
     discovery: Option<Address>,
+    /// Listen on other hosts, each with as many listeners: ssh:user@host, nats:TAG/NAME, or local:1
+    #[arg(long, value_name = "SPEC", value_delimiter = ',')]
+    on: Vec<Spec>,
     #[command(flatten)]
     common: Common,
 }
@@ -114,6 +124,12 @@ pub struct Asked {
     pub(super) in_flight: u16,
     /// Where publishers are asked what they send.
     pub(super) discovery: Option<Address>,
+    /// The publisher's host, where that is not this one.
+    pub(super) publish_on: Option<Spec>,
+    /// The listeners' hosts, where that is not this one.
+    pub(super) listen_on: Vec<Spec>,
+    /// A publisher of ours is on this host, if anything was not said.
+    pub(super) one_host: bool,
 }
 
 /// The options of a service.
@@ -145,10 +161,31 @@ impl TryFrom<Publish> for Asked {
             listen_interface,
             broker,
             in_flight,
+            on,
+            listen_on,
             policy,
             common,
         } = args;
         super::can_listen(common.listeners, &to)?;
+        if let Some(spec) = &on {
+            one_host("--on", spec)?;
+        }
+        several_hosts("--listen-on", &listen_on)?;
+        let is_apart = on.is_some() || !listen_on.is_empty();
+        if is_apart {
+            can_be_apart(&common, &broker)?;
+        }
+        let hosts = listen_on.iter().map(agents).sum::<u32>();
+        if hosts > 1 {
+            super::can_listen(hosts, &to)?;
+        }
+        let is_here = |it: &Spec| matches!(it.way(), Way::Local(_));
+        if to.is_free_port() && (!listen_on.is_empty() || !on.as_ref().is_none_or(is_here)) {
+            let what = format!(
+                "--to {to}: want the address and the port at which the listeners' host is reached, or a group"
+            );
+            return Err(Failure::usage(what).into());
+        }
         if common.keys.is_some() && message.security == "none" {
             let what = "--keys without security: nothing would be secured: want security = \"sign-and-encrypt\"";
             return Err(Failure::usage(what).into());
@@ -180,6 +217,9 @@ impl TryFrom<Publish> for Asked {
             broker,
             in_flight,
             discovery: None,
+            publish_on: on,
+            listen_on,
+            one_host: true,
         })
     }
 }
@@ -195,6 +235,10 @@ impl TryFrom<Listen> for Asked {
                 args.from
             );
             return Err(Failure::usage(what).into());
+        }
+        several_hosts("--on", &args.on)?;
+        if !args.on.is_empty() {
+            can_be_apart(&common, &args.broker)?;
         }
         let work = Work::Listen(Box::new(plan::Listen {
             from: args.from.to_string(),
@@ -219,7 +263,52 @@ impl TryFrom<Listen> for Asked {
             broker: args.broker,
             in_flight: 1,
             discovery: args.discovery,
+            publish_on: None,
+            listen_on: args.on,
+            one_host: true,
         })
+    }
+}
+
+/// How many agents it stands for, as far as that is known.
+fn agents(spec: &Spec) -> u32 {
+    match spec.way() {
+        Way::Local(count) => *count,
+        Way::Ssh { .. } | Way::Nats { .. } => 1,
+    }
+}
+
+fn one_host(option: &str, spec: &Spec) -> Result<(), Failure> {
+    several_hosts(option, std::slice::from_ref(spec))?;
+    match agents(spec) {
+        1 => Ok(()),
+        _ => Err(Failure::usage(format!(
+            "{option} {spec}: one publisher is on one host (want local:1)"
+        ))),
+    }
+}
+
+fn several_hosts(option: &str, specs: &[Spec]) -> Result<(), Failure> {
+    match specs.iter().find(|it| it.is_weighed()) {
+        Some(spec) => Err(Failure::usage(format!(
+            "{option} {spec}: nothing is shared out here (want it without what is behind the *)"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// What is on this host alone does not go with others.
+fn can_be_apart(common: &Common, broker: &Broker) -> Result<(), Failure> {
+    if let Some(KeySource::Service(url)) = &common.keys {
+        return Err(Failure::usage(format!(
+            "--keys {url}: agents ask no key service yet (want a file: its keys are passed to them)"
+        )));
+    }
+    match broker.has_files() {
+        true => Err(Failure::usage(
+            "--client-cert: its file is not on the other host (want a user, or publisher and listeners here)",
+        )),
+        false => Ok(()),
     }
 }
 

@@ -109,6 +109,7 @@ pub fn listener(it: &Heard, cpu_ns: Figure<u64>, sent: Option<&Published>) -> ru
         buffer_bytes: it.buffer_bytes,
         kernel_stamps: it.kernel_stamps,
         cpu_ns,
+        on: None,
         streams: it.streams.len() as u64,
         encodings: distinct(writers().map(|it| it.encoding.clone())),
         security: distinct(streams().map(|it| it.security.clone())),
@@ -136,7 +137,7 @@ fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
 
 /// Why no delay is known.
 fn no_delay(it: &Heard) -> Option<String> {
-    let known = |it: &Stream| matches!(it.delay, Delay::SameClock(_));
+    let known = |it: &Stream| matches!(it.delay, Delay::SameClock(_) | Delay::Compared(_));
     if it.streams.iter().any(known) {
         return None;
     }

@@ -1,11 +1,13 @@
 //! From all that is known of a phase to its run and its verdict: where it was carried out, or when books came late.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use judge::{EndedBy, Missing, OwnLimit};
 use load::engine::{Outcome, Target};
 use load::work::Prepared;
 use plan::Phase;
+use plan::unit::duration;
 use record::run::{Expectation, Kind, LinkTest, Mark, Run};
 use serde_json::Value;
 
@@ -80,6 +82,15 @@ impl Known<'_> {
             measured.subscriptions = heard;
             if let (Some(told), Some(shared)) = (&mut measured.subscriptions, &shared) {
                 told.clock.error_ns = shared.clock_error.clone();
+            }
+            if let Some(told) = &mut measured.subscriptions {
+                let here = match &shared {
+                    Some(_) => "the agents",
+                    None => "this host",
+                };
+                told.clock.between = vec!["the server".to_owned(), here.to_owned()];
+                let time = |ns| duration::show(Duration::from_nanos(ns));
+                told.clock.tell(&measured.total.histograms, time);
             }
             measured.by_hand = by_hand;
             let tally = result::whole(outcome);

@@ -246,7 +246,7 @@ fn subscriptions(group: &Group) -> Subscriptions {
         bytes_per_value: (it.values > 0).then(|| it.bytes as f64 / it.values as f64),
         clock: ClockBound {
             error_ns: Figure::Known(0),
-            ahead: 0,
+            ..ClockBound::default()
         },
         ..Subscriptions::default()
     }

@@ -68,6 +68,7 @@ pub fn signal(pid: u32, name: &str) {
         "TERM" => Signal::TERM,
         "STOP" => Signal::STOP,
         "CONT" => Signal::CONT,
+        "KILL" => Signal::KILL,
         other => panic!("{other}"),
     };
     let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();

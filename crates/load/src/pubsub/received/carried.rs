@@ -155,7 +155,7 @@ impl Received {
                 group: owned(group),
                 place,
             });
-        let mut stream = Followed::of("JSON");
+        let mut stream = Followed::of("JSON", self.ahead);
         stream.topic = Some(topic.to_owned());
         self.streams.push(stream);
         Some(place)

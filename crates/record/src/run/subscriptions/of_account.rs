@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ByRate, ClockBound, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Found,
-    Intervals, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
+    ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Found, Intervals,
+    Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
 use crate::receipt::{Account, Cause, Event, EventKind, Row, Seat, Spread, Step, Stretch};
-use crate::run::{Figure, Status};
+use crate::run::{ClockBound, Figure, Status};
 
 /// Subscriptions that are listed one by one; more are in the distributions.
 const LISTED: usize = 1000;
@@ -109,6 +109,7 @@ impl Subscriptions {
             clock: ClockBound {
                 error_ns: Figure::default(),
                 ahead: whole.values.ahead,
+                ..ClockBound::default()
             },
             beside: Vec::new(),
             each: {
