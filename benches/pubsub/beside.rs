@@ -169,6 +169,7 @@ fn listen(place: Place) -> anyhow::Result<(Duration, u64)> {
         origin_ns: nanos(now),
         end_ns: nanos(Duration::from_secs(60)),
         cut_ns: 0,
+        ahead_ns: Some(0),
     };
     let knowledge = Knowledge {
         keys: KeyRing::new(None, Tolerance::NONE),
