@@ -217,7 +217,7 @@ mod tests {
                  than 0.1 % of the time (1 turn)",
                 "time in service: publishing 3,000 (mean 3 µs), Read 1,000 (mean 2 µs), 1 more",
                 "waiting on average: requests at a turn 3.5, at most 16",
-                "100 signals new every 500 ms by 1 thread: 100 passes, 2 missed, run span p50 50 µs, p99 99 µs, \
+                "100 signals new every 500 ms by 1 thread: 100 passes, 2 missed, run span p50 50.0 µs, p99 99.0 µs, \
                  the longest 100 µs",
             ]
         );

@@ -16,8 +16,8 @@ use crate::secret;
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(id = "proxies")]
 pub struct Args {
-    /// Reach servers in a tunnel that this proxy makes (CONNECT), such as http://proxy.example:3128; env: the one of
-    /// HTTPS_PROXY, unless NO_PROXY names the host
+    /// Reach servers in a tunnel that this proxy makes (CONNECT); env: the one of HTTPS_PROXY, unless
+    /// NO_PROXY names the host
     #[arg(
         long,
         value_name = "http://[USER@]HOST:PORT|env",

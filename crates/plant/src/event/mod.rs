@@ -15,6 +15,7 @@ pub mod like;
 pub mod nodes;
 pub mod operator;
 pub mod source;
+mod value;
 mod world;
 
 pub use audit::{Audit, Audits};

@@ -198,6 +198,8 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("max", "true", ""),
     ("ttl", "3", ""),
     ("dscp", "'ef'", ""),
+    ("on", "'local:1'", "to = 'opc.udp://239.0.0.1'"),
+    ("listen_on", "'local:1'", "to = 'opc.udp://239.0.0.1'"),
     ("strict", "true", ""),
     ("mapping", "'json'", "to = 'mqtt://127.0.0.1'"),
     ("client_cert", "'me.der'", "client_key = 'me.pem'"),
@@ -281,6 +283,7 @@ fn every_option_of_every_command_can_be_said_in_a_phase_and_is_heard() {
             // Who only listens does so wherever that is, and says what it refuses.
             let more = match service.as_str() {
                 "listen" if key.name == "listeners" => "",
+                "listen" if key.name == "on" => "from = 'opc.udp://239.0.0.1'",
                 _ => more,
             };
             let without = format!("{}\n", more.replace("; ", "\n"));

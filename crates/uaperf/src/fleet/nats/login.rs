@@ -1,5 +1,7 @@
 //! Which broker, as whom: from the environment and from files, never from a command line.
 
+use std::error::Error;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -151,7 +153,7 @@ impl Login {
             let may_come = matches!(
                 error.kind(),
                 ConnectErrorKind::Io | ConnectErrorKind::Dns | ConnectErrorKind::TimedOut
-            );
+            ) && !is_of_tls(&error);
             let failure = self.refused(&error);
             if !may_come {
                 return Err(failure.into());
@@ -171,7 +173,7 @@ impl Login {
                     format!("{TOKEN_FILE}, {NKEY} or {CREDS} names the file of what it wants"),
                 )
             }
-            ConnectErrorKind::Tls => {
+            _ if is_of_tls(error) => {
                 Failure::new(format!("no TLS with the broker at {url}: {error}")).hint(format!(
                     "{CA} names the file of its authority; {CERT} and {KEY} our own"
                 ))
@@ -179,4 +181,11 @@ impl Login {
             _ => Failure::new(format!("the broker at {url} cannot be reached: {error}")),
         }
     }
+}
+
+/// Whether TLS failed: a certificate that is refused comes as data that is not valid.
+fn is_of_tls(error: &async_nats::ConnectError) -> bool {
+    let read = error.source().and_then(|it| it.downcast_ref::<io::Error>());
+    error.kind() == ConnectErrorKind::Tls
+        || read.is_some_and(|it| it.kind() == io::ErrorKind::InvalidData)
 }
