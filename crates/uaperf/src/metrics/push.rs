@@ -25,6 +25,12 @@ const LONGEST_REST: Duration = Duration::from_secs(300);
 /// The last push may take so long, and its thread a little more.
 const LAST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_millis(2500));
 
+/// How long a receiver is left alone that wants so much rest, if it says how much: never less than between two pushes.
+fn rest(every: Duration, wanted: Option<Duration>) -> Duration {
+    // No clamp: pushes may be further apart than the longest rest, and bounds that cross are a panic.
+    wanted.unwrap_or_default().min(LONGEST_REST).max(every)
+}
+
 /// What became of pushes to a receiver.
 #[derive(Debug, Default)]
 struct Account {
@@ -182,7 +188,7 @@ impl Line {
             }
             Err(Refused { why, after }) => {
                 self.account.failed.fetch_add(1, Ordering::Relaxed);
-                let wait = after.map_or(self.every, |it| it.clamp(self.every, LONGEST_REST));
+                let wait = rest(self.every, after);
                 // Once for each time that it goes away, and not for each push.
                 if last.is_none() {
                     (self.warn)(format!(
@@ -194,5 +200,21 @@ impl Line {
                 wait
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_rests_as_long_as_it_wants_and_pushes_never_come_closer_for_it() {
+        let seconds = Duration::from_secs;
+        assert_eq!(rest(seconds(5), None), seconds(5));
+        assert_eq!(rest(seconds(5), Some(seconds(60))), seconds(60));
+        assert_eq!(rest(seconds(5), Some(seconds(1))), seconds(5));
+        assert_eq!(rest(seconds(5), Some(seconds(86_400))), LONGEST_REST);
+        // Further apart than any rest.
+        assert_eq!(rest(seconds(3600), Some(seconds(60))), seconds(3600));
     }
 }
