@@ -339,11 +339,16 @@ impl Guard {
         if let Some(word) = role.words().iter().find(|it| !is_known(it)) {
             return Err(format!("{word} is no option for an agent"));
         }
-        let (host, port) = host_and_port(role.url());
-        match self.targets.iter().any(|it| it.allows_place(host, port)) {
-            true => Ok(()),
-            false => Err(format!("{} is not among its --targets", role.url())),
+        // Who is asked what it sends gets datagrams, too.
+        let words = role.words().iter();
+        let asked = words.filter_map(|word| word.strip_prefix("--discovery="));
+        for url in asked.chain([role.url()]) {
+            let (host, port) = host_and_port(url);
+            if !self.targets.iter().any(|it| it.allows_place(host, port)) {
+                return Err(format!("{url} is not among its --targets"));
+            }
         }
+        Ok(())
     }
 }
 
@@ -461,6 +466,26 @@ mod tests {
         refused(&may, &broker, "not among its --targets");
         let file = task("opc.udp://10.0.0.7", "--out=/etc/passwd");
         refused(&may, &file, "no option for an agent");
+        // Listeners ask at another place than that at which they listen.
+        let listens = |word: &str| {
+            Task::Role(Box::new(Role::Listen(super::super::task::Listens {
+                url: "opc.udp://10.0.0.7".to_owned(),
+                service: "listen".to_owned(),
+                words: vec![word.to_owned()],
+                phase: String::new(),
+                secret: None,
+                keys: String::new(),
+            })))
+        };
+        let may = guard(&["listen"]);
+        let near = listens("--discovery=opc.udp://10.0.0.9:4840");
+        assert_eq!(may.allows(&near), Ok(()));
+        let far = listens("--discovery=opc.udp://10.0.1.9:4840");
+        refused(
+            &may,
+            &far,
+            "opc.udp://10.0.1.9:4840 is not among its --targets",
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use fleet::frame::{pack, unpack};
 use load::engine::{Control, Progress};
 use load::pubsub::{Heard, Published};
 use observe::Process;
-use plan::Phase;
+use plan::{Phase, Work};
 use record::Tally;
 use record::run::{Figure, Fingerprint, Run, UsageSeries};
 use serde::{Deserialize, Serialize};
@@ -143,6 +143,17 @@ fn listen(role: &Listens, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
     let mut asked = phase::asked(&role.service, &command.try_get_matches_from(words)?)?;
     asked.one_host = false;
     let phase: Phase = serde_json::from_str(&role.phase).context("the phase cannot be read")?;
+    phase.check()?;
+    // Sockets are opened where the phase says, and allowed is where the role says.
+    let there = match &phase.work {
+        Work::Publish(plan) => &plan.to,
+        Work::Listen(plan) => &plan.from,
+        other => return Err(Failure::usage(format!("{} is no PubSub", other.name())).into()),
+    };
+    if *there != role.url {
+        let what = format!("a phase at {there} for listeners at {}", role.url);
+        return Err(Failure::usage(what).into());
+    }
     let (relay, told) = channel::<Progress>();
     let ready = || {
         let at = (stage.ready)().ok_or_else(Failure::interrupted)?;
