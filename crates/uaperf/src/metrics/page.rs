@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::openmetrics;
 
@@ -54,18 +54,40 @@ pub fn answer_at(
 }
 
 fn answer(mut stream: TcpStream, page: &impl Fn() -> String) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    // For all of it: who sends a byte now and then is slow, too.
+    let until = Instant::now() + PATIENCE;
     let mut head = Vec::new();
     let mut part = [0; 512];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        stream.set_read_timeout(Some(left(until)?))?;
         let n = stream.read(&mut part)?;
         head.extend(part.iter().take(n));
         if n == 0 || head.len() > LONGEST {
             return Err(ErrorKind::InvalidData.into());
         }
     }
-    stream.write_all(response(&String::from_utf8_lossy(&head), page).as_bytes())
+    let answer = response(&String::from_utf8_lossy(&head), page);
+    let until = Instant::now() + PATIENCE;
+    let mut rest = answer.as_bytes();
+    while !rest.is_empty() {
+        stream.set_write_timeout(Some(left(until)?))?;
+        match stream.write(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(n) => rest = rest.get(n..).unwrap_or_default(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// What is left until then. Nothing left is an error: no socket takes a timeout of zero.
+fn left(until: Instant) -> std::io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(ErrorKind::TimedOut.into()),
+        false => Ok(left),
+    }
 }
 
 fn response(head: &str, page: impl Fn() -> String) -> String {
