@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plan::unit::duration;
 use record::Run;
-use record::run::{Figure, Host, HostClock, Kind, Phase};
+use record::run::{Figure, Host, HostClock, Kind, Phase, Trust};
 
 use crate::points::Named;
 use crate::table::looked_at;
@@ -62,10 +62,11 @@ pub(crate) fn rate(host: &Host, phase: &Phase) -> Option<f64> {
     rate.filter(|_| !phase.is_notified())
 }
 
-/// The mean of the times that the phase is looked at for.
+/// The mean of the times that the phase is looked at for; none where two clocks do not tell it.
 pub(crate) fn mean(host: &Host, phase: &Phase) -> Option<f64> {
     let (name, _) = looked_at(phase);
-    host.total.as_ref()?.histogram(name).mean()
+    let mean = host.total.as_ref()?.histogram(name).mean();
+    mean.filter(|ns| !matches!(phase.trust(name, *ns), Trust::Nothing(_)))
 }
 
 /// The machine in a few words.
@@ -125,7 +126,8 @@ pub(crate) fn of_side(side: &'static str, runs: &[Named]) -> Vec<Agent> {
         agent.count += 1;
         agent.lost += usize::from(host.lost.is_some());
         agent.verdict = agent.verdict.max(kind(host));
-        if host.total.is_some() {
+        // Who publishes or listens has no share of a load.
+        if host.total.is_some() && host.role.is_none() {
             // A sum until all are seen.
             agent.share = Some(agent.share.unwrap_or(0.0) + host.offered_share);
         }

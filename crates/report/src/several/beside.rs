@@ -169,7 +169,10 @@ fn agents(page: &mut Page, runs: &[Named], name: &str) {
             (*agent, of(&|host, _| Some(hosts::verdict(host)))),
             (
                 "  of the load",
-                of(&|host, _| host.total.as_ref().map(|_| percent(host.offered_share))),
+                of(&|host, _| {
+                    let shared = host.total.as_ref().filter(|_| host.role.is_none());
+                    shared.map(|_| percent(host.offered_share))
+                }),
             ),
             (
                 "  rate",
