@@ -161,7 +161,7 @@ fn refuse<C: CommandFactory>(error: &Error) -> ! {
                 .then(|| negative(&args))
                 .flatten();
             let line = negative.unwrap_or_else(|| one_line(&error.render().to_string()));
-            tell!("{line}");
+            tell!("{}", without_passwords(&line));
             if let Some(place) = settings::blamed(&line) {
                 tell!("  set by: {place}");
             }
@@ -221,6 +221,28 @@ fn one_line(rendered: &str) -> String {
         .fold(line, |line, (from, to)| line.replace(from, to))
 }
 
+/// The same without what stands behind the user in a URL: a password that is refused here is not for logs to keep.
+fn without_passwords(line: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once("://") {
+        let ends = |it: char| it.is_whitespace() || it == '\'';
+        let end = behind.find(ends).unwrap_or(behind.len());
+        let (url, after) = behind.split_at_checked(end).unwrap_or((behind, ""));
+        let login = url.rsplit_once('@');
+        let login = login.and_then(|(login, place)| Some((login.split_once(':')?.0, place)));
+        shown.push_str(before);
+        shown.push_str("://");
+        match login {
+            Some((user, place)) => shown.push_str(&format!("{user}:...@{place}")),
+            None => shown.push_str(url),
+        }
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown
+}
+
 /// The help of the command that was meant.
 fn help<C: CommandFactory>(mut args: impl Iterator<Item = String>) -> String {
     let cli = C::command();
@@ -238,6 +260,13 @@ fn help<C: CommandFactory>(mut args: impl Iterator<Item = String>) -> String {
 mod tests {
     use super::*;
     use crate::cli::Cli;
+
+    #[test]
+    fn a_password_in_a_url_is_not_repeated() {
+        let line = "error: invalid value 'http://me:s3:c@ret@proxy:1' for '--proxy <http://[USER@]HOST>': want http://U@H:P";
+        let shown = "error: invalid value 'http://me:...@proxy:1' for '--proxy <http://[USER@]HOST>': want http://U@H:P";
+        assert_eq!(without_passwords(line), shown);
+    }
 
     /// Results hold all options and their values.
     #[test]

@@ -217,4 +217,5 @@ fn what_goes_not_with_a_proxy_is_said_before_anybody_dials() {
     let said = Said::by(&mut command(folder.path(), &words));
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(said.err.contains("UAPERF_PROXY_PASSWORD"), "{}", said.err);
+    assert!(!said.err.contains("s3cret"), "{}", said.err);
 }
