@@ -4,13 +4,14 @@ use std::fmt::Write;
 
 use super::{Family, Value};
 
-/// The lines, as of this moment in nanoseconds since 1970. Numbers are all floats, so that a field never changes its
-/// type. Times have fields `count` and `sum`, and for each bound `le` a line with the field `bucket`.
-pub fn lines(families: &[Family], at_ns: u64) -> String {
+/// The lines, as of this moment in nanoseconds since 1970, each with the tags of whose figures they are. Numbers are all
+/// floats, so that a field never changes its type. Times have fields `count` and `sum`, and for each bound `le` a line with
+/// the field `bucket`.
+pub fn lines(families: &[Family], source: &[(&str, String)], at_ns: u64) -> String {
     let mut text = String::new();
     for family in families {
         for sample in &family.samples {
-            let head = head(family.name, &sample.labels);
+            let head = head(family.name, source, &sample.labels);
             // Writing into a String does not fail.
             match &sample.value {
                 Value::Number(number) if number.is_finite() => {
@@ -32,10 +33,15 @@ pub fn lines(families: &[Family], at_ns: u64) -> String {
     text
 }
 
-fn head(name: &str, labels: &[(&str, String)]) -> String {
+fn head<'a>(
+    name: &str,
+    source: &'a [(&'a str, String)],
+    labels: &'a [(&'a str, String)],
+) -> String {
     let mut head = name.to_owned();
     // A tag is something, or it is not there.
-    for (tag, text) in labels.iter().filter(|it| !it.1.is_empty()) {
+    let tags = source.iter().chain(labels);
+    for (tag, text) in tags.filter(|it| !it.1.is_empty()) {
         let _ = write!(head, ",{tag}={}", escaped(text));
     }
     head
@@ -67,7 +73,12 @@ mod tests {
         let labels = vec![("x", "a b,c=d\ne\\".to_owned()), ("none", String::new())];
         let family = Family::gauge("a", "A.")
             .with(labels, 1.5)
-            .with(Vec::new(), f64::NAN);
-        assert_eq!(lines(&[family], 7), "a,x=a\\ b\\,c\\=d_e/ value=1.5 7\n");
+            .with(Vec::new(), f64::NAN)
+            .with(Vec::new(), 2.0);
+        let source = [("host", "pc 1".to_owned())];
+        assert_eq!(
+            lines(&[family], &source, 7),
+            "a,host=pc\\ 1,x=a\\ b\\,c\\=d_e/ value=1.5 7\na,host=pc\\ 1 value=2 7\n"
+        );
     }
 }

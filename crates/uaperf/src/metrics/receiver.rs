@@ -126,7 +126,7 @@ impl Receiver {
             Protocol::Influx => (
                 "text/plain; charset=utf-8",
                 "Token",
-                influx::lines(families, at_ns),
+                influx::lines(families, &tags(), at_ns),
             ),
         };
         let shown = token.map(|it| Zeroizing::new(format!("{scheme} {}", it.0.as_str())));
@@ -183,16 +183,26 @@ fn rejected(said: &str) -> Result<(), Refused> {
     }
 }
 
-fn source(since_ns: u64, at_ns: u64) -> otlp::Source {
+/// This host, and this process of it.
+fn own() -> (String, String) {
     let host = gethostname::gethostname().to_string_lossy().into_owned();
+    let instance = format!("{host}:{}", std::process::id());
+    (host, instance)
+}
+
+/// Lines of two processes in one database are of two series.
+fn tags() -> [(&'static str, String); 2] {
+    let (host, instance) = own();
+    [("host", host), ("instance", instance)]
+}
+
+fn source(since_ns: u64, at_ns: u64) -> otlp::Source {
+    let (host, instance) = own();
     otlp::Source {
         resource: vec![
             ("service.name", "uaperf".to_owned()),
             ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
-            (
-                "service.instance.id",
-                format!("{host}:{}", std::process::id()),
-            ),
+            ("service.instance.id", instance),
             ("host.name", host),
         ],
         version: env!("CARGO_PKG_VERSION"),

@@ -218,15 +218,18 @@ pub fn influx(body: &str, completed: u64) {
     };
     let said = output(&mut Command::new(program), body).unwrap();
     let said = said.unwrap_or_else(|why| panic!("{why}\n{body}"));
+    let (count, times) = ("uaperf_requests_completed_total", "uaperf_response_seconds");
     let labels = "command=read phase=read";
-    for start in [
-        format!("uaperf_requests_completed_total {labels} value:float={completed} at "),
-        format!("uaperf_response_seconds {labels} count:float={completed} sum:float="),
-        format!("uaperf_response_seconds {labels} le=+Inf bucket:float={completed} at "),
+    for (name, rest) in [
+        (count, format!("value:float={completed} at ")),
+        (times, format!("count:float={completed} sum:float=")),
+        (times, format!("le=+Inf bucket:float={completed} at ")),
     ] {
+        let (start, rest) = (format!("{name} host="), format!(" {labels} {rest}"));
+        let mut lines = said.lines();
         assert!(
-            said.lines().any(|line| line.starts_with(&start)),
-            "{start}\n{said}"
+            lines.any(|line| line.starts_with(&start) && line.contains(&rest)),
+            "{start}{rest}\n{said}"
         );
     }
     assert_eq!(said.lines().count(), body.lines().count());
