@@ -372,9 +372,15 @@ pub fn password(file: Option<&Path>, name: &str) -> anyhow::Result<Zeroizing<Str
 }
 
 /// The process that serves this URL, if that is on this machine and this user may see it.
-pub fn listener(url: &Url) -> Option<u32> {
+fn listener(url: &Url) -> Option<u32> {
     let found = || observe::listener(url.port()).ok();
     url.is_loopback().then(found).flatten()
+}
+
+/// The same of a server that is dialled: behind a proxy the loopback is that of another machine.
+pub fn served_by(access: &Access) -> Option<u32> {
+    let is_dialled = access.proxy.is_none();
+    is_dialled.then(|| listener(&access.url)).flatten()
 }
 
 /// Stands for the number of a session in the name of its user.

@@ -76,7 +76,8 @@ impl Link {
     fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
         let control = Control::default();
         quick::interrupted(&control)?;
-        let listens = self.server_pid.or_else(|| access::listener(&self.url));
+        let access = self.access.resolve(self.url, global)?;
+        let listens = self.server_pid.or_else(|| access::served_by(&access));
         let server = match listens
             .filter(|it| *it != std::process::id())
             .map(Process::of)
@@ -86,7 +87,6 @@ impl Link {
             }
             found => found.and_then(Result::ok),
         };
-        let access = self.access.resolve(self.url, global)?;
         let test = quick::link_test::measure(&access, server.as_ref(), &control)?;
         let draw = |out: &mut String, it: &LinkTest| out.write_str(&report::link_test(it));
         screen::print(&test, self.json, draw)?;

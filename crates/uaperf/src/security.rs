@@ -129,7 +129,7 @@ fn measure(args: &Args, access: &Access) -> anyhow::Result<Sheet> {
     // Until here there is nothing to keep: a signal ends it as it ends any program.
     let control = Control::default();
     quick::interrupted(&control)?;
-    let server = args.sheet.server(&access.url);
+    let server = args.sheet.server(access);
     let process = server.map(Process::of).and_then(Result::ok);
     let frame = Frame {
         started: SystemTime::now().into(),

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use load::access::Access;
 use report::Style;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wire::url::Url;
 
 use crate::failure::Failure;
 use crate::results::Kept;
@@ -90,8 +90,8 @@ impl Args {
     }
 
     /// The server's process, as it was named, or as it listens; not this one.
-    pub fn server(&self, url: &Url) -> Option<u32> {
-        let pid = self.server_pid.or_else(|| access::listener(url));
+    pub fn server(&self, access: &Access) -> Option<u32> {
+        let pid = self.server_pid.or_else(|| access::served_by(access));
         pid.filter(|it| *it != std::process::id())
     }
 

@@ -166,6 +166,10 @@ impl<'a> Facts<'a> {
 
 /// Whether a server is on this machine.
 fn is_loopback(target: &Target) -> bool {
+    // Behind a proxy the loopback is that of another machine.
+    if target.proxy.is_some() {
+        return false;
+    }
     let rest = target.url.split_once("://").map_or("", |it| it.1);
     let host = match rest.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or(""),

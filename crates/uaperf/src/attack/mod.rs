@@ -167,7 +167,7 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
         some => some.to_vec(),
     };
     descriptors(args)?;
-    let mut process = match args.sheet.server(&access.url) {
+    let mut process = match args.sheet.server(&access) {
         Some(pid) => Process::of(pid).map_err(|why| why.reason().to_owned()),
         None => Err("it is not one of this machine's that can be seen".to_owned()),
     };

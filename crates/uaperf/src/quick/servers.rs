@@ -154,7 +154,7 @@ pub fn not_run(error: RunError, targets: &[Arc<Target>]) -> anyhow::Error {
 pub fn found(targets: &[Arc<Target>]) -> Option<Process> {
     let mut all = targets
         .iter()
-        .map(|target| access::listener(&target.access.url));
+        .map(|target| access::served_by(&target.access));
     let first = all.next()??;
     let same = all.all(|it| it == Some(first)) && first != std::process::id();
     same.then(|| Process::of(first).ok()).flatten()
