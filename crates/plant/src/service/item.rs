@@ -38,10 +38,10 @@ impl Revised {
         let aggregate = aggregate.ok_or(StatusCode::BadAggregateNotSupported)?;
         let configuration = Configuration::asked(&asked.aggregate_configuration)?;
         let asked_length = asked.processing_interval.clamp(0.0, LONGEST) * TICKS;
-        // At least a sample in each interval, and NaN as 0.
+        // At least a sample in each interval, as far as the longest goes: times and intervals are added up. NaN is as 0.
         let least = self.parameters.sampling.as_nanos() / 100;
-        let least = i64::try_from(least).unwrap_or(i64::MAX).max(1);
-        let length = (asked_length as i64).max(least);
+        let least = i64::try_from(least).unwrap_or(i64::MAX);
+        let length = (asked_length as i64).max(least.clamp(1, (LONGEST * TICKS) as i64));
         // It stays at a boundary; what is past belongs to histories.
         let start = asked.start_time.ticks();
         let start = match start > 0 {
