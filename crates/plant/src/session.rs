@@ -127,6 +127,17 @@ impl Owner {
     }
 }
 
+/// As whom a session is to be activated.
+#[derive(Debug)]
+pub struct Claim {
+    /// Who the client says it is.
+    pub user: String,
+    /// What the client calls that in its own books.
+    pub entry: String,
+    /// The channel that it asks over, which is not always the one that the session had before.
+    pub channel: u32,
+}
+
 /// A session.
 pub struct Session {
     /// What the protocol knows of it.
@@ -143,8 +154,8 @@ pub struct Session {
     pub points: ContinuationPoints,
     /// Histories that were not read to their end.
     pub history: HistoryPoints,
-    /// As whom it is to be activated now, and what the client calls that: for audit events.
-    pub claim: Option<Box<(String, String)>>,
+    /// As whom it is to be activated now: for audit events.
+    pub claim: Option<Box<Claim>>,
     /// Who it is: its subscriptions are theirs, too.
     pub owner: Arc<Owner>,
     /// What is counted for it.

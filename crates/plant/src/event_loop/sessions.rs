@@ -24,7 +24,7 @@ use crate::diagnostics::session_node;
 use crate::endpoints::token_policy;
 use crate::event::{Audit, EventKind, Field};
 use crate::refused::Who;
-use crate::session::{MORE_LEN, Owner, SECRET_LEN, Session, SessionKey};
+use crate::session::{Claim, MORE_LEN, Owner, SECRET_LEN, Session, SessionKey};
 use crate::shared::random;
 use crate::space;
 use crate::trust::TrustPolicy;
@@ -360,8 +360,11 @@ impl EventLoop {
             return Err(StatusCode::BadTooManyOperations);
         }
         if self.shared.config.audit {
-            let entry = request.request_header.audit_entry_id.as_ref().to_owned();
-            held.claim = Some(Box::new((who.name(), entry)));
+            held.claim = Some(Box::new(Claim {
+                user: who.name(),
+                entry: request.request_header.audit_entry_id.as_ref().to_owned(),
+                channel: channel.id,
+            }));
         }
         let job = match held.protocol.activate(request, channel, self.now) {
             Ok(job) => job,
@@ -556,18 +559,13 @@ impl EventLoop {
         let Some(claim) = held.claim.take() else {
             return;
         };
-        let channel = self
-            .links
-            .get(held.link)
-            .map(|it| it.connection.channel_id());
         let (number, now) = (held.record.number, self.now.utc);
         self.shared.audit(|| {
-            let (user, entry) = *claim;
             Audit::new(EventKind::AuditActivateSessionEventType, now, status)
-                .by(&user)
-                .entered(&entry)
+                .by(&claim.user)
+                .entered(&claim.entry)
                 .with(Field::SessionId, session_node(number))
-                .with(Field::SecureChannelId, channel.unwrap_or(0).to_string())
+                .with(Field::SecureChannelId, claim.channel.to_string())
         });
     }
 
