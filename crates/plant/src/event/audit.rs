@@ -23,6 +23,8 @@ pub struct Audit {
     pub entry: String,
     /// Of which node; none for the server itself.
     pub node: Option<NodeId>,
+    /// What was written, as it came: decoded, a value takes up to a hundred times as much memory.
+    pub written: Option<Box<[u8]>>,
     /// What events of its type have beside that.
     pub details: Vec<(Field, Variant)>,
 }
@@ -37,6 +39,7 @@ impl Audit {
             user: String::new(),
             entry: String::new(),
             node: None,
+            written: None,
             details: Vec::new(),
         }
     }
@@ -83,7 +86,9 @@ impl Audit {
     fn weight(&self) -> usize {
         let details = self.details.iter().map(|(_, it)| 48 + encode::len(it));
         let texts = self.user.len() + self.entry.len();
-        size_of::<Self>() + texts + details.sum::<usize>()
+        let node = self.node.as_ref().map_or(0, encode::len);
+        let written = self.written.as_ref().map_or(0, |it| it.len());
+        size_of::<Self>() + texts + node + written + details.sum::<usize>()
     }
 }
 
@@ -177,10 +182,10 @@ mod tests {
     #[test]
     fn what_is_kept_has_a_bound_and_what_is_gone_is_counted() {
         let audits = Audits::default();
-        let long = Variant::from("x".repeat(64 << 10));
-        let one = || {
-            Audit::new(EventKind::AuditWriteUpdateEventType, 7, StatusCode::Good)
-                .with(Field::NewValue, long.clone())
+        let long: Box<[u8]> = vec![0; 64 << 10].into();
+        let one = || Audit {
+            written: Some(long.clone()),
+            ..Audit::new(EventKind::AuditWriteUpdateEventType, 7, StatusCode::Good)
         };
         for _ in 0..1000 {
             audits.note(one());

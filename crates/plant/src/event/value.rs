@@ -7,6 +7,7 @@ use wire::types::{
 use super::condition::State;
 use super::source::LIMITS;
 use super::{Audit, Event, EventKind, Field};
+use crate::space::encode;
 
 impl Field {
     /// What it holds in an event; null where the event has no such field.
@@ -55,6 +56,7 @@ impl Field {
             Self::ServerId => "".into(),
             Self::ClientAuditEntryId => audit.entry.as_str().into(),
             Self::ClientUserId => audit.user.as_str().into(),
+            Self::NewValue => encode::decoded(audit.written.as_deref()?)?,
             _ => match detail() {
                 Some((_, value)) => value.clone(),
                 None => return self.of_all(event),

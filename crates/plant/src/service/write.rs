@@ -17,7 +17,6 @@ use crate::history::{History, Past};
 use crate::session::Owner;
 use crate::shared::Shared;
 use crate::space::attribute::{self, id};
-use crate::space::encode;
 use crate::space::server_object::ENABLED_FLAG;
 use crate::space::value::hold;
 use crate::space::{NodeIndex, Source, Stamp, Variable, access, range};
@@ -103,13 +102,12 @@ impl By {
     fn wrote(&self, shared: &Shared, node: &WriteNode<'_>, status: StatusCode, now: Now) {
         let value = node.value.value.map(|it| it.encoded());
         let value = value.filter(|it| it.len() <= TOLD);
-        let value = value.and_then(encode::decoded);
         shared.audit(|| {
             let mut audit = Audit::new(EventKind::AuditWriteUpdateEventType, now.utc, status)
                 .by(self.owner.name())
                 .entered(&self.entry)
-                .with(Field::AttributeId, node.attribute_id)
-                .with(Field::NewValue, value.unwrap_or_default());
+                .with(Field::AttributeId, node.attribute_id);
+            audit.written = value.map(Into::into);
             let at = shared.space.find(node.node_id);
             audit.node = at
                 .and_then(|at| shared.space.node(at))
