@@ -466,7 +466,7 @@ impl EventLoop {
         held.rights = rights;
         for id in &held.subscriptions {
             if let Some(subscription) = self.subscriptions.get_mut(id) {
-                subscription.owner = Arc::clone(&held.owner);
+                subscription.own(&held.owner);
             }
         }
         Ok(Welcome {

@@ -45,6 +45,8 @@ pub struct EventItem {
     entry: u64,
     /// Where audit events are told of, up to which entry they were looked at.
     audit: Option<u64>,
+    /// Audit events may be among those that wait.
+    audited: bool,
     /// Encoded fields.
     queue: VecDeque<Box<[u8]>>,
     /// Says that some were dropped; it is not among those that the queue may hold.
@@ -75,6 +77,7 @@ impl EventItem {
             entry: space.events().last_entry(),
             // Part 5, 8.3.2: the Server object tells of everything.
             audit: (Some(node) == server(space)).then(|| space.events().audits.last()),
+            audited: false,
             queue: VecDeque::new(),
             overflow: None,
             links: Links::default(),
@@ -119,6 +122,7 @@ impl EventItem {
                 false => (0, events.audits.last()),
             };
             self.audit = Some(last);
+            self.audited |= audits && last > audit;
             tally.event.updates += missed;
             tally.event.unsampled += missed;
         }
@@ -219,6 +223,7 @@ impl EventItem {
         memory.give_back(bytes);
         self.queue = VecDeque::new();
         self.overflow = None;
+        self.audited = false;
     }
 }
 
@@ -280,6 +285,13 @@ impl EventItems {
             }
         }
         triggered
+    }
+
+    /// Who gets them from now on may not know what clients did: of items that heard of it nothing goes that waits.
+    pub fn withhold(&mut self, memory: &Memory, tally: &mut Tally) {
+        for item in self.0.iter_mut().filter(|item| item.audited) {
+            item.clear(memory, tally);
+        }
     }
 
     /// Another item has seen something: what is in the queue may go.

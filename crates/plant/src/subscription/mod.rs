@@ -183,8 +183,17 @@ impl Subscription {
     /// Joins a session, by its place and its number.
     pub fn join(&mut self, session: SlotId, number: u32, owner: &Arc<Owner>) {
         self.session = Some(session);
-        self.owner = Arc::clone(owner);
+        self.own(owner);
         self.record.session.set(number);
+    }
+
+    /// Is somebody's from now on. Part 4, 6.5: audit events that wait are not for one who may not know.
+    pub fn own(&mut self, owner: &Arc<Owner>) {
+        if self.owner.audits && !owner.audits {
+            self.events.withhold(&self.memory, &mut self.account.tally);
+            self.account.settle();
+        }
+        self.owner = Arc::clone(owner);
     }
 
     /// Takes the memory of its items, their values and the messages that it keeps from this budget.
