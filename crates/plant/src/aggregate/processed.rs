@@ -1,5 +1,7 @@
 //! Aggregates of a history, one interval after the other and a part of it at a time (Part 11, 6.5.4).
 
+use std::cell::Cell;
+
 use super::configuration::Configuration;
 use super::fold::{Fold, Known, Outcome};
 use super::function::Aggregate;
@@ -27,8 +29,10 @@ pub struct Processed {
 /// What came of a step.
 #[derive(Debug)]
 pub struct Step {
-    /// Values that were looked at.
+    /// Values of the interval that were looked at.
     pub looked: usize,
+    /// All that were, those before it too: what the step took.
+    pub read: usize,
     /// An interval that is complete; none if there is more of it.
     pub outcome: Option<Outcome>,
 }
@@ -108,7 +112,12 @@ impl Processed {
     /// Looks at most at so many values, of the next interval. `nanos` is now, `anchor` real time at the origin of monotonic
     /// time.
     pub fn step(&mut self, history: &History, most: usize, nanos: u64, anchor: i64) -> Step {
-        let page = |span: &Span, most: usize| history.page(span, most, nanos, anchor);
+        let count = Cell::new(0_usize);
+        let page = |span: &Span, most: usize| {
+            let page = history.page(span, most, nanos, anchor);
+            count.set(count.get() + page.values.len());
+            page
+        };
         let interval = self.interval();
         let (mut fold, after) = match self.within.take() {
             Some((fold, cursor)) => (fold, Some(cursor)),
@@ -130,6 +139,7 @@ impl Processed {
             self.within = Some((fold, after));
             return Step {
                 looked,
+                read: count.get(),
                 outcome: None,
             };
         }
@@ -138,9 +148,11 @@ impl Processed {
             false => self.next.saturating_sub(self.length),
         };
         self.next = full;
+        let outcome = fold.finish(known(&page));
         Step {
             looked,
-            outcome: Some(fold.finish(known(&page))),
+            read: count.get(),
+            outcome: Some(outcome),
         }
     }
 

@@ -252,7 +252,7 @@ impl Desk<'_> {
                     let looks = VALUES_IN_A_ROW.min(*values);
                     let step = processed.step(history, looks, now.mono.as_nanos(), anchor);
                     *values -= step.looked.min(*values);
-                    work.spend(INTERVAL + step.looked * VALUE);
+                    work.spend(INTERVAL + step.read * VALUE);
                     if let Some(outcome) = step.outcome {
                         *most -= 1;
                         some.push(outcome.value());
