@@ -10,7 +10,7 @@ use wire::types::{
     TimestampsToReturn,
 };
 
-use super::points::Points;
+use super::points::{Behind, Points};
 use super::steps::{Making, Steps, Work};
 use super::{Desk, count, operations, write_len};
 use crate::aggregate::{Aggregate, Configuration, Processed};
@@ -27,6 +27,15 @@ pub enum Rest {
     Raw(Span),
     /// Intervals.
     Processed(Box<Processed>),
+}
+
+impl Behind for (NodeIndex, Rest) {
+    fn behind(&self) -> usize {
+        match self.1 {
+            Rest::Raw(_) => 0,
+            Rest::Processed(_) => size_of::<Processed>(),
+        }
+    }
 }
 
 /// Continuation points of this service begin with it, those of Browse do not.

@@ -5,6 +5,14 @@ use wire::types::StatusCode;
 
 use super::steps::Making;
 
+/// What a point stands for, with the memory behind it.
+pub trait Behind {
+    /// Bytes that it points to.
+    fn behind(&self) -> usize {
+        0
+    }
+}
+
 /// What is left, by numbers that are not given again soon.
 #[derive(Debug)]
 pub struct Points<T> {
@@ -24,13 +32,14 @@ impl<T> Default for Points<T> {
     }
 }
 
-impl<T> Points<T> {
+impl<T: Behind> Points<T> {
     /// Keeps it, and gives its number.
     pub fn keep(&mut self, it: T, limit: usize, budget: &Budget) -> Result<u32, StatusCode> {
         if self.points.len() >= limit {
             return Err(StatusCode::BadNoContinuationPoints);
         }
-        self.held.is(Self::bytes(self.points.len() + 1), budget)?;
+        let bytes = self.bytes() + size_of::<(u32, T)>() + it.behind();
+        self.held.is(bytes, budget)?;
         self.last = self.last.wrapping_add(1);
         self.points.push((self.last, it));
         Ok(self.last)
@@ -41,11 +50,13 @@ impl<T> Points<T> {
         let at = self.points.iter().position(|(own, _)| *own == number)?;
         let (_, it) = self.points.remove(at);
         // Less is never refused.
-        let _ = self.held.is(Self::bytes(self.points.len()), budget);
+        let bytes = self.bytes();
+        let _ = self.held.is(bytes, budget);
         Some(it)
     }
 
-    fn bytes(count: usize) -> usize {
-        count * size_of::<(u32, T)>()
+    fn bytes(&self) -> usize {
+        let behind = self.points.iter().map(|(_, it)| it.behind());
+        self.points.len() * size_of::<(u32, T)>() + behind.sum::<usize>()
     }
 }

@@ -14,7 +14,7 @@ use wire::types::{
     UnregisterNodesResponse,
 };
 
-use super::points::Points;
+use super::points::{Behind, Points};
 use super::steps::{Making, Steps, Work};
 use super::{Desk, operations, write_len};
 use crate::space::{Body, Link, NodeIndex, Space};
@@ -43,6 +43,8 @@ pub struct Browsing {
     /// Links looked at so far.
     next: usize,
 }
+
+impl Behind for Browsing {}
 
 /// Browses of a session that are not finished.
 pub type ContinuationPoints = Points<Browsing>;
