@@ -35,7 +35,8 @@ impl Extreme {
     fn good(&mut self, sample: Sample, is_beyond: impl Fn(f64, f64) -> bool) {
         match self.sample {
             Some(own) if own.number() == sample.number() => self.many = true,
-            Some(own) if !is_beyond(sample.number(), own.number()) => {}
+            // Nothing is beyond NaN: the first would hide all others.
+            Some(own) if !own.number().is_nan() && !is_beyond(sample.number(), own.number()) => {}
             _ => (self.sample, self.many) = (Some(sample), false),
         }
     }
