@@ -5,7 +5,7 @@ use wire::types::{DataValue, DateTime, StatusCode};
 
 use super::configuration::Configuration;
 use super::function::Aggregate;
-use super::sample::{Quality, Sample, bits_of};
+use super::sample::{Quality, Sample, bits_of, long_bits_of};
 use super::sums::{Extreme, Times, Values};
 use super::{MILLISECOND, SECOND};
 use crate::space::encode;
@@ -438,7 +438,11 @@ impl Fold {
 
     /// A difference has the type of what it is made of; what does not fit that has no value.
     fn difference(&self, more: &Sample, less: &Sample, status: u32) -> Outcome {
-        match bits_of(less.kind, more.number() - less.number()) {
+        let bits = match (more.long(), less.long()) {
+            (Some(high), Some(low)) => long_bits_of(less.kind, high - low),
+            _ => bits_of(less.kind, more.number() - less.number()),
+        };
+        match bits {
             Some(bits) => self.told(Some((less.kind, bits)), status),
             None => self.told(None, StatusCode::BadTypeMismatch.bits()),
         }

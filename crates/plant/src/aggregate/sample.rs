@@ -63,6 +63,15 @@ impl Sample {
         number(self.kind, self.bits).unwrap_or(f64::NAN)
     }
 
+    /// A value of 64 bits as it is: as a number it would be rounded beyond 2^53.
+    pub fn long(&self) -> Option<i128> {
+        match self.kind {
+            BuiltInType::Int64 => Some((self.bits as i64).into()),
+            BuiltInType::UInt64 => Some(self.bits.into()),
+            _ => None,
+        }
+    }
+
     /// Whether there is a value to count with at all.
     pub fn is_number(&self) -> bool {
         number(self.kind, self.bits).is_some()
@@ -105,6 +114,15 @@ fn scalar(value: &RawVariant<'_>) -> Option<(BuiltInType, u64)> {
         .for_each(|(to, from)| *to = *from);
     let bits = u64::from_le_bytes(bits);
     number(value.kind(), bits).map(|_| (value.kind(), bits))
+}
+
+/// A whole number as a value of a type of 64 bits. None if it does not fit.
+pub fn long_bits_of(kind: BuiltInType, value: i128) -> Option<u64> {
+    match kind {
+        BuiltInType::Int64 => i64::try_from(value).ok().map(|value| value as u64),
+        BuiltInType::UInt64 => u64::try_from(value).ok(),
+        _ => None,
+    }
 }
 
 /// A number as a value of a type. None if it does not fit.
