@@ -97,6 +97,9 @@ impl Links {
     }
 }
 
+/// Samples that an item looks back at in one go, where each has to be folded.
+const FOLDED_AT_ONCE: u32 = 16;
+
 /// A monitored item. There may be a million of them: what few have stands behind a pointer.
 #[derive(Debug)]
 pub struct Item {
@@ -251,10 +254,16 @@ impl Item {
         }
     }
 
-    /// How often it must be asked; none if it can look back.
+    /// How often it must be looked at; none if it can look back in one step.
     pub fn polled(&self) -> Option<Duration> {
-        let asks = self.kind() == ItemKind::Stored && !self.is_disabled();
-        asks.then(|| self.sampling())
+        match self.kind() {
+            _ if self.is_disabled() => None,
+            ItemKind::Stored => Some(self.sampling()),
+            // It folds update by update: those of a long publishing interval would hold up the loop at its end.
+            _ => self
+                .looks_back()
+                .then(|| self.sampling().saturating_mul(FOLDED_AT_ONCE)),
+        }
     }
 
     /// The time between its samples.
