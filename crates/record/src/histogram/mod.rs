@@ -191,7 +191,7 @@ impl Histogram {
         let min = if self.min < before.min {
             self.min
         } else {
-            lowest(least)
+            lowest(least).max(self.min)
         };
         let max = if self.max > before.max {
             self.max
