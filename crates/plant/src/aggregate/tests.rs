@@ -482,6 +482,31 @@ fn a_difference_that_its_type_has_no_room_for_has_no_value() {
     );
 }
 
+#[test]
+fn a_difference_of_64_bit_values_is_exact() {
+    let ring = Ring::new(10);
+    for (time, value) in [(0, 1u64 << 60), (1, (1 << 60) + 1)] {
+        let stamp = Stamp {
+            status: G,
+            source: NOON + time * SECOND,
+        };
+        ring.keep(Past::Bits(BuiltInType::UInt64, value), stamp, 0);
+    }
+    let history = History::Stored(Arc::new(ring));
+    let span = (NOON, NOON + 2 * SECOND);
+    let told = all(&history, Processed::new(Aggregate::Delta, TWO, span, 0), 10)[0];
+    assert_eq!(told.value, Some((BuiltInType::UInt64, 1)));
+}
+
+#[test]
+fn what_is_not_a_number_hides_no_minimum() {
+    for values in [[NAN, 3.0, 1.0], [3.0, NAN, 1.0]] {
+        let data: Vec<Raw> = (0..).zip(values).map(|(n, value)| (n, value, G)).collect();
+        let told = printed(&annex(&data, TWO, Aggregate::Minimum, 100))[0];
+        assert_eq!(told.1, Some(1.0));
+    }
+}
+
 proptest! {
     /// Whatever the values, the intervals of a span add up to the span.
     #[test]
