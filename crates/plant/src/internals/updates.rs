@@ -29,7 +29,7 @@ impl Updating {
             signals: self.signals as u64,
             threads: self.threads as u64,
             missed: self.passes.missed.load(Ordering::Relaxed),
-            spans: self.passes.spans(),
+            spans: self.passes.spans(Histogram::clone),
         }
     }
 }
@@ -86,9 +86,9 @@ impl Passes {
             .add(span);
     }
 
-    /// How long they took so far, in nanoseconds.
-    pub fn spans(&self) -> Histogram {
+    /// Something of how long they took so far, in nanoseconds.
+    pub fn spans<T>(&self, what: impl FnOnce(&Histogram) -> T) -> T {
         let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
-        spans.all().clone()
+        what(spans.all())
     }
 }

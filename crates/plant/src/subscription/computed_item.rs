@@ -8,7 +8,8 @@ use wire::time::Now;
 use wire::types::{NumericRange, StatusCode};
 
 use super::memory::Memory;
-use super::queue::{Encoded, Entry, Queue, Seen};
+use super::queue::{Encoded, Entry, Queue, Seen, dropped};
+use crate::ledger::Values;
 use crate::space::attribute::{self, id};
 use crate::space::{Body, NodeIndex, Space, range as part_of};
 use crate::users::Rights;
@@ -22,6 +23,24 @@ pub struct Held {
     pub last: Option<Entry>,
     /// How often what it watches was written when it was asked last.
     pub version: u32,
+}
+
+impl Held {
+    /// Queues a value, which is the last one then, in a queue of so many that drops the oldest or the newest.
+    #[inline]
+    pub fn take(
+        &mut self,
+        entry: Entry,
+        (size, discard_oldest): (usize, bool),
+        memory: &Memory,
+        values: &mut Values,
+    ) {
+        self.last = Some(entry.clone());
+        values.queued += 1;
+        if !self.queue.push(entry, size, discard_oldest, memory) {
+            *dropped(values, size) += 1;
+        }
+    }
 }
 
 /// What is asked.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wire::time::Now;
 use wire::types::{MonitoringMode, ObjectId, StatusCode};
 
-use super::item::Links;
+use super::links::Links;
 use super::memory::Memory;
 use crate::event::{Event, EventFilter, EventKind, Scope};
 use crate::ledger::{ItemKind, Load, Tally};

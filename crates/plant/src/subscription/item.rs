@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use plan::unit::duration;
-use rustc_hash::FxHashSet;
 use wire::time::Now;
 use wire::types::{MonitoringMode, NumericRange};
 
@@ -11,6 +10,7 @@ use super::computed::{Asked, Computed, Notice, Pace};
 use super::computed_item::{Held, Question};
 use super::filter::Filter;
 use super::folded::{self, Folded, Folding};
+use super::links::Links;
 use super::memory::Memory;
 use super::queue::{Entry, OVERFLOW, Seen, dropped};
 use crate::aggregate::Outcome;
@@ -36,65 +36,6 @@ pub struct Parameters {
     pub folding: Option<Folding>,
     /// The times that go with them.
     pub stamps: Timestamps,
-}
-
-/// Items that an item triggers: most trigger none, and that takes a word.
-#[derive(Debug, Default)]
-#[allow(
-    clippy::box_collection,
-    reason = "a word instead of three where there may be many"
-)]
-pub struct Links(Option<Box<Vec<u32>>>);
-
-impl Links {
-    /// Adds those that are not among them. However many there are, they are gone through once.
-    pub fn add(&mut self, ids: impl IntoIterator<Item = u32>) {
-        let mut ids = ids.into_iter().peekable();
-        if ids.peek().is_some() {
-            let links = self.0.get_or_insert_default();
-            links.extend(ids);
-            links.sort();
-            links.dedup();
-        }
-    }
-
-    /// Removes some; returns of each whether it was among them.
-    pub fn remove(&mut self, ids: &[u32]) -> Vec<bool> {
-        let (mut gone, mut found) = (ids.to_vec(), ids.to_vec());
-        gone.sort_unstable();
-        found.clear();
-        self.retain(|id| {
-            let goes = gone.binary_search(&id).is_ok();
-            if goes {
-                found.push(id);
-            }
-            !goes
-        });
-        // Who is named twice is there once.
-        let mut left: FxHashSet<u32> = found.into_iter().collect();
-        ids.iter().map(|id| left.remove(id)).collect()
-    }
-
-    /// Keeps only some.
-    pub fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
-        let Some(links) = &mut self.0 else {
-            return;
-        };
-        links.retain(|id| keep(*id));
-        if links.is_empty() {
-            self.0 = None;
-        }
-    }
-
-    /// Bytes that they take.
-    pub fn weight(&self) -> usize {
-        self.0.as_ref().map_or(0, |links| links.capacity() * 4)
-    }
-
-    /// All of them.
-    pub fn ids(&self) -> &[u32] {
-        self.0.as_ref().map_or(&[], |links| links.as_slice())
-    }
 }
 
 /// Samples that an item looks back at in one go, where each has to be folded.
@@ -356,14 +297,9 @@ impl Item {
                 let span = (until, self.sampling, space.anchor());
                 let size = (self.queue_size as usize).max(1);
                 let oldest = self.discard_oldest;
-                let Held { queue, last, .. } = &mut **held;
                 let told = |outcome: Outcome, values: &mut Values| {
                     let entry = folded::entry(&outcome, now.utc);
-                    *last = Some(entry.clone());
-                    values.queued += 1;
-                    if !queue.push(entry, size, oldest, memory) {
-                        *dropped(values, size) += 1;
-                    }
+                    held.take(entry, (size, oldest), memory, values);
                 };
                 if let (Some(folded), Some(signal)) =
                     (folded(&mut self.rare), signal(space, self.node))
@@ -405,11 +341,7 @@ impl Item {
             folded::tally(values, told.len() as u64, gone);
             for outcome in told {
                 let entry = folded::entry(&outcome, now.utc);
-                held.last = Some(entry.clone());
-                values.queued += 1;
-                if !held.queue.push(entry, size, self.discard_oldest, memory) {
-                    *dropped(values, size) += 1;
-                }
+                held.take(entry, (size, self.discard_oldest), memory, values);
             }
             return;
         }
@@ -420,12 +352,8 @@ impl Item {
             values.filtered += 1;
             return;
         }
-        held.last = Some(entry.clone());
         let size = self.queue_size as usize;
-        values.queued += 1;
-        if !held.queue.push(entry, size, self.discard_oldest, memory) {
-            *dropped(values, size) += 1;
-        }
+        held.take(entry, (size, self.discard_oldest), memory, values);
     }
 
     /// How many values wait, whether they may go or not.

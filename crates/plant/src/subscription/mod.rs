@@ -13,6 +13,7 @@ mod folded;
 mod item;
 mod items;
 mod kept;
+mod links;
 mod looking;
 mod memory;
 mod message;
@@ -26,7 +27,8 @@ pub use all::Subscriptions;
 pub use event::{EventItem, EventItems, EventParameters};
 pub use filter::Filter;
 pub use folded::Folding;
-pub use item::{Item, Links, Parameters, Watch};
+pub use item::{Item, Parameters, Watch};
+pub use links::Links;
 pub use message::{Delivery, Message, status_change};
 pub use publishing::Tick;
 

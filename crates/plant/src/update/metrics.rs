@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use record::Histogram;
 use wire::time::Now;
 use wire::types::{DataTypeId, NodeId, ObjectId, StatusCode, UAString, Variant};
 
@@ -139,10 +140,10 @@ pub fn describe(builder: &mut Builder, n: usize, of: &UpdateLoop) {
     let looks: [(&str, DataTypeId, Look); 6] = [
         ("RunSpan", DataTypeId::Duration, |of| nanos(&of.last)),
         ("RunSpanMean", DataTypeId::Duration, |of| {
-            (of.spans().mean().unwrap_or(0.0) / 1e6).into()
+            (of.spans(Histogram::mean).unwrap_or(0.0) / 1e6).into()
         }),
         ("RunSpanMax", DataTypeId::Duration, |of| {
-            millis(Duration::from_nanos(of.spans().max().unwrap_or(0)))
+            millis(Duration::from_nanos(of.spans(Histogram::max).unwrap_or(0)))
         }),
         ("Lateness", DataTypeId::Duration, |of| nanos(&of.late)),
         ("Passes", DataTypeId::UInt64, |of| {

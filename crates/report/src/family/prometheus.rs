@@ -25,13 +25,17 @@ pub fn text(families: &[Family]) -> String {
                     let _ = writeln!(text, "{name}{{{labels}}} {number}");
                 }
                 Value::Times(times) => {
+                    let lead = match labels.is_empty() {
+                        true => String::new(),
+                        false => format!("{labels},"),
+                    };
                     for (le, below) in times.bounded() {
-                        let _ = writeln!(text, "{name}_bucket{{{labels},le=\"{le}\"}} {below}");
+                        let _ = writeln!(text, "{name}_bucket{{{lead}le=\"{le}\"}} {below}");
                     }
                     let (sum, count) = (times.sum(), times.count);
                     let _ = writeln!(
                         text,
-                        "{name}_bucket{{{labels},le=\"+Inf\"}} {count}\n{name}_sum{{{labels}}} {sum}\n\
+                        "{name}_bucket{{{lead}le=\"+Inf\"}} {count}\n{name}_sum{{{labels}}} {sum}\n\
                          {name}_count{{{labels}}} {count}"
                     );
                 }

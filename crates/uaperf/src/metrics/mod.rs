@@ -7,16 +7,16 @@ mod push;
 mod receiver;
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use plan::unit::duration;
 use report::family::{Family, prometheus};
-use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::screen::{is_drawn_on, tell};
+use crate::secret;
 use receiver::Receiver;
 
 pub use own::Own;
@@ -99,8 +99,9 @@ impl Args {
 
     fn token(&self) -> Result<Option<receiver::Token>, Failure> {
         let text = match &self.push_token_file {
-            Some(file) => Some(first_line(file).map_err(|error| {
-                Failure::usage(format!("--push-token-file {}: {error}", file.display()))
+            Some(file) => Some(secret::first_line(file).map_err(|error| {
+                let why = error.root_cause();
+                Failure::usage(format!("--push-token-file {}: {why}", file.display()))
             })?),
             None if self.push.is_empty() => None,
             None => std::env::var(TOKEN).ok().map(Into::into),
@@ -110,11 +111,6 @@ impl Args {
             .transpose()
             .map_err(Failure::usage)
     }
-}
-
-fn first_line(file: &Path) -> std::io::Result<Zeroizing<String>> {
-    let text = std::fs::read_to_string(file).map(Zeroizing::new)?;
-    Ok(text.lines().next().unwrap_or_default().to_owned().into())
 }
 
 fn cannot(at: SocketAddr, error: &std::io::Error) -> Failure {

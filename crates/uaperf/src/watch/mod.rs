@@ -21,6 +21,7 @@ use std::time::{Duration, Instant, SystemTime};
 use judge::Exit;
 use observe::Network;
 use plan::unit::duration;
+use report::family::prometheus;
 
 use self::cost::Cost;
 use self::far::Far;
@@ -214,7 +215,7 @@ fn watch(
     let mut cost = Cost::begin();
     let mut machine = Machine::here();
     if let Some(scraped) = scraped {
-        show(scraped, metrics::text(all));
+        show(scraped, prometheus::text(&metrics::families(all)));
     }
     let began = Instant::now();
     let last = args.duration.map(|length| began + length);
@@ -249,7 +250,7 @@ fn watch(
                 lines.push(machine.look(at));
             }
             if let Some(scraped) = scraped {
-                show(scraped, metrics::text(all));
+                show(scraped, prometheus::text(&metrics::families(all)));
             }
         }
         lines.extend(far.iter_mut().flat_map(Far::look));
