@@ -160,7 +160,10 @@ pub fn hear_there(
     }
     let seen = watch.finish();
     let (mut heard, mut on, mut tally) = (Vec::new(), Vec::new(), Tally::default());
-    let mut interrupted = control.is_over() && began.elapsed() < length(phase);
+    // When it was, and not when the last one had said what it did.
+    let over = stopped.or_else(|| control.is_over().then(Instant::now));
+    let mut interrupted =
+        over.is_some_and(|it| it.saturating_duration_since(began) < length(phase));
     for agent in cast.listeners() {
         let Some(Some(of_agent)) = cast.heard.get(agent) else {
             continue;
