@@ -145,7 +145,7 @@ pub(super) fn overlay(points: &Points, phase: &str, id: &str) -> Markup {
         .map(|(n, (name, spans))| Series::new(name, name, n, cumulative(spans)))
         .collect();
     let chart = Chart {
-        id: format!("{id}-run-spans"),
+        id: format!("{id}-spans"),
         title: "Run span of the plant, cumulative".into(),
         told: "The share of passes that took no longer, by the plant's own word.".into(),
         x: Scale::around(Spread::Log, Kind::Nanos, all(&series).map(|it| it.0)),
