@@ -3,8 +3,10 @@
 //! Nothing here is fitted but what a message costs. Publishing is periodic, so that the queue is one of periodic jobs,
 //! ΣD/D/1, and not one of chance arrivals.
 
+use link::{HEADERS, SEGMENT, Spec};
 use serde::Serialize;
 
+use crate::fitted::{Model, Prediction};
 use crate::plant::Phases;
 use crate::term::Term;
 use crate::workload::Workload;
@@ -67,6 +69,36 @@ impl Serving {
             background: others / 1e6,
         }
     }
+}
+
+/// The bytes of a message without values, and of a value, where nothing was measured: as open62541 sends them.
+const HEAD_BYTES: f64 = 160.0;
+const VALUE_BYTES: f64 = 26.0;
+
+/// The delay of values of a workload whose CPU was predicted, over a link of its own: what others send over it is not
+/// in it.
+pub fn predicted(
+    model: &Model,
+    workload: &Workload,
+    cpu: &Prediction,
+    phases: Phases,
+    link: Option<&Spec>,
+) -> Option<Delay> {
+    let bytes = match model.bytes(workload, 0.5) {
+        Some(all) => all.value / workload.sent_per_s().max(f64::MIN_POSITIVE),
+        None => HEAD_BYTES + VALUE_BYTES * workload.items,
+    };
+    let link_ms = link.map_or(0.0, |it| {
+        let segments = (bytes / SEGMENT as f64).ceil();
+        let bits = (bytes + segments * HEADERS as f64) * 8.0;
+        let way = it.down.delay.as_secs_f64() * 1e3;
+        way + it
+            .down
+            .rate
+            .map_or(0.0, |rate| bits / rate.get() as f64 * 1e3)
+    });
+    let serving = Serving::of(workload, &cpu.parts);
+    delay(workload, serving, phases, link_ms)
 }
 
 /// The delay of values of a workload, at a server that publishes with one core. None where nothing is published, or where

@@ -125,6 +125,9 @@ pub struct Data {
     pub overloaded: usize,
     /// Different workloads among the others.
     pub configurations: usize,
+    /// How the publishers wrote values whose rows these are; none where they are servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pubsub: Option<String>,
 }
 
 /// What a model says of a workload.

@@ -42,6 +42,12 @@ pub enum FitError {
         /// Configurations.
         found: usize,
     },
+    /// Servers and publishers, or publishers that write in different ways: their costs are not the same.
+    #[error("rows of {} (want those of one of them)", .whose.join(" and of "))]
+    Mixed {
+        /// Whose rows there are.
+        whose: Vec<String>,
+    },
     /// Nothing was spent.
     #[error("the CPU of all rows is 0: nothing to fit")]
     Idle,
@@ -50,6 +56,12 @@ pub enum FitError {
 /// Fits a model to rows. Same rows, same model.
 pub fn fit(rows: &[Row], rung: Rung) -> Result<Model, FitError> {
     let good: Vec<&Row> = rows.iter().filter(|row| row.happened()).collect();
+    let mut whose: Vec<String> = rows.iter().map(|row| row.workload.whose()).collect();
+    whose.sort();
+    whose.dedup();
+    if whose.len() > 1 {
+        return Err(FitError::Mixed { whose });
+    }
     let measured: Vec<(&Row, f64)> = good
         .iter()
         .map(|row| (*row, row.cpu_percent * PERCENT))
@@ -116,6 +128,7 @@ pub fn fit(rows: &[Row], rung: Rung) -> Result<Model, FitError> {
             rows: rows.len(),
             overloaded: rows.len() - good.len(),
             configurations: points.len(),
+            pubsub: rows.iter().find_map(|row| row.workload.pubsub.clone()),
         },
         wake,
         coefficients: coefficients(&costs, &by_fold, &points),

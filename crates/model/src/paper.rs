@@ -27,7 +27,12 @@ impl Paper {
             true => 1000.0 / of.publishing_ms,
             false => 0.0,
         };
-        of.all_items() * rate * libm::pow(of.sessions, exponent)
+        // A publisher does not know who listens.
+        let clients = match of.pubsub {
+            None => of.sessions,
+            Some(_) => 1.0,
+        };
+        of.all_items() * rate * libm::pow(clients, exponent)
     }
 
     /// Equation 3: least squares, each point as it is. None where the points do not tell two weights.

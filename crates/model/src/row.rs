@@ -46,7 +46,9 @@ impl Row {
 
     /// The same for runs that asked for the same.
     pub fn configuration(&self) -> String {
-        cells(&self.workload).join(",")
+        let pubsub = self.workload.pubsub.iter().cloned();
+        let cells = cells(&self.workload).into_iter().chain(pubsub);
+        cells.collect::<Vec<_>>().join(",")
     }
 }
 
@@ -89,8 +91,8 @@ pub enum RowError {
     Newer(u32),
 }
 
-/// The columns of the table, in order. The last one is written only where something is in it.
-pub const COLUMNS: [&str; 20] = [
+/// The columns of the table, in order. The last two are written only where something is in them.
+pub const COLUMNS: [&str; 21] = [
     "schema",
     "run",
     "sessions",
@@ -111,6 +113,7 @@ pub const COLUMNS: [&str; 20] = [
     "rss_bytes",
     "window_s",
     "bytes_per_s",
+    "pubsub",
 ];
 
 /// The cells of a workload, in the order of the columns.
@@ -135,9 +138,15 @@ fn cells(of: &Workload) -> Vec<String> {
 
 /// A table of rows, as [`read`] takes it.
 pub fn write(rows: &[Row]) -> String {
-    // Tables that know nothing of bytes are as they were, and so is their hash.
+    // Tables that know nothing of bytes or PubSub are as they were, and so is their hash.
     let bytes = rows.iter().any(|row| row.bytes_per_s.is_some());
-    let mut table = COLUMNS[..COLUMNS.len() - usize::from(!bytes)].join(",") + "\n";
+    let pubsub = rows.iter().any(|row| row.workload.pubsub.is_some());
+    let written = COLUMNS.into_iter().filter(|column| match *column {
+        "bytes_per_s" => bytes,
+        "pubsub" => pubsub,
+        _ => true,
+    });
+    let mut table = written.collect::<Vec<_>>().join(",") + "\n";
     for row in rows {
         let known = |it: Option<f64>| it.map_or_else(String::new, |it| it.to_string());
         // A name with a comma would be two cells.
@@ -147,6 +156,9 @@ pub fn write(rows: &[Row]) -> String {
         line.extend([row.values_per_s, row.rss_bytes, row.window_s].map(known));
         if bytes {
             line.push(known(row.bytes_per_s));
+        }
+        if pubsub {
+            line.push(row.workload.pubsub.clone().unwrap_or_default());
         }
         table += &(line.join(",") + "\n");
     }
@@ -269,8 +281,13 @@ impl Line<'_> {
             writes_per_s: or("writes_per_s", 0.0)?,
             batch: or("batch", 1.0)?,
             security,
+            pubsub: self.text("pubsub").map(str::to_owned),
         };
-        workload.variables = or("variables", workload.all_items())?;
+        let variables = match workload.pubsub {
+            None => workload.all_items(),
+            Some(_) => 0.0,
+        };
+        workload.variables = or("variables", variables)?;
         Ok(Row {
             run: self
                 .text("run")

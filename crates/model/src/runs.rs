@@ -1,6 +1,6 @@
 //! Rows out of result files.
 
-use plan::{Plan, Sampling, Spread, Subscribe, Work};
+use plan::{Plan, Publish, Sampling, Spread, Subscribe, Work};
 use record::Run;
 use record::run::{Kind, Phase};
 
@@ -68,38 +68,45 @@ fn row(name: &str, run: &Run, planned: &plan::Phase, measured: &Phase) -> Result
         .parse()
         .map_err(|error| format!("{error}"))?;
     let values_per_s = came_per_s(measured, window_s);
-    let workload = Workload {
-        sessions: f64::from(planned.sessions),
-        security,
-        ..match &planned.work {
-            Work::Subscribe(work) if planned.beside.is_empty() => {
-                subscribed(planned, work, measured, values_per_s)?
-            }
-            Work::Read(_) => requests(measured, Kinds::Reads)?,
-            Work::Write(_) => requests(measured, Kinds::Writes)?,
-            other => {
-                return Err(format!(
-                    "{}: models know subscriptions, reads and writes",
-                    other.name()
-                ));
-            }
+    let sessions = f64::from(planned.sessions);
+    let asked = match &planned.work {
+        Work::Subscribe(work) if planned.beside.is_empty() => {
+            subscribed(planned, work, measured, values_per_s)?
+        }
+        Work::Read(_) => requests(sessions, measured, Kinds::Reads)?,
+        Work::Write(_) => requests(sessions, measured, Kinds::Writes)?,
+        Work::Publish(work) => published(work)?,
+        other => {
+            return Err(format!(
+                "{}: models know subscriptions, reads, writes and what is published",
+                other.name()
+            ));
         }
     };
+    let workload = Workload { security, ..asked };
     Ok(Row {
         run: name.to_owned(),
         workload,
         // Nanoseconds in a window, as percent of a core.
         cpu_percent: cpu_ns / 1e3 / window_s / PERCENT,
-        values_per_s: values_per_s.filter(|_| matches!(planned.work, Work::Subscribe(_))),
+        values_per_s: values_per_s
+            .filter(|_| matches!(planned.work, Work::Subscribe(_) | Work::Publish(_))),
         rss_bytes: usage.rss_peak_bytes.known().map(|&it| it as f64),
         window_s: Some(window_s),
         bytes_per_s: bytes_per_s(planned, measured, values_per_s, window_s),
     })
 }
 
-/// Values per second that subscriptions brought in the window: those that carry a time, which is what is asked for
-/// unless timestamps are not.
+/// Values per second that were published, or that subscriptions brought in the window: those that carry a time, which is
+/// what is asked for unless timestamps are not.
 fn came_per_s(measured: &Phase, window_s: f64) -> Option<f64> {
+    if let Some(told) = &measured.pubsub {
+        // Cycles that are late follow each other: a publisher that is too slow takes longer than was asked for.
+        let sent = told.published.as_ref()?;
+        let due_ns = sent.interval_ns.unwrap_or(0).saturating_mul(sent.cycles);
+        let ns = due_ns.max(sent.elapsed_ns);
+        return (ns > 0).then(|| sent.values as f64 * 1e9 / ns as f64);
+    }
     let delays = measured.total.histograms.get("delay")?;
     (window_s > 0.0).then(|| delays.count() as f64 / window_s)
 }
@@ -113,6 +120,10 @@ fn bytes_per_s(
 ) -> Option<f64> {
     let bytes = match planned.work {
         Work::Subscribe(_) => measured.bytes_per_value()? * values_per_s?,
+        Work::Publish(_) => {
+            let sent = measured.pubsub.as_ref()?.published.as_ref()?;
+            sent.bytes as f64 / sent.values.max(1) as f64 * values_per_s?
+        }
         _ => measured.total.responses.total_bytes as f64 / window_s,
     };
     Some(bytes).filter(|it| *it > 0.0)
@@ -158,6 +169,7 @@ fn subscribed(
         Spread::All => items / f64::from(planned.sessions.max(1)),
     };
     Ok(Workload {
+        sessions: f64::from(planned.sessions),
         subscriptions: f64::from(work.subscriptions),
         items: if subscriptions > 0.0 {
             items / subscriptions
@@ -173,6 +185,30 @@ fn subscribed(
     })
 }
 
+/// What a publisher sends, however many hear it.
+fn published(work: &Publish) -> Result<Workload, String> {
+    let Some(interval) = work.interval else {
+        return Err("its cycles followed each other without a pause (give an interval)".to_owned());
+    };
+    // What is written, and by which way it goes, where that is another one than UDP.
+    let mapping = Some(&work.mapping[..]).filter(|it| *it != "uadp");
+    let way = work.to.split("://").next().filter(|it| *it != "opc.udp");
+    let parts = mapping.into_iter().chain([&work.encoding[..]]).chain(way);
+    let encoding = parts.collect::<Vec<_>>().join(" ");
+    let (messages, sets) = (f64::from(work.groups), f64::from(work.writers));
+    let ms = interval.as_secs_f64() * 1e3;
+    Ok(Workload {
+        subscriptions: sets,
+        payload_bytes: match &work.kind[..] {
+            "byte" => 1.0,
+            "uint16" => 2.0,
+            "int32" | "uint32" | "float" => 4.0,
+            _ => 8.0,
+        },
+        ..Workload::of_publisher(&encoding, messages, f64::from(work.signals), ms)
+    })
+}
+
 /// What requests do.
 enum Kinds {
     Reads,
@@ -180,12 +216,13 @@ enum Kinds {
 }
 
 /// Requests as many as came; a closed loop tells no rate before it runs.
-fn requests(measured: &Phase, kinds: Kinds) -> Result<Workload, String> {
+fn requests(sessions: f64, measured: &Phase, kinds: Kinds) -> Result<Workload, String> {
     let rate = measured.total.rate_per_s.filter(|it| *it > 0.0);
     let rate = rate.ok_or("nothing was answered")?;
     let values = measured.total.values as f64;
     let batch = (values / measured.total.completed.max(1) as f64).max(1.0);
     let mut workload = Workload {
+        sessions,
         batch,
         ..Workload::idle()
     };

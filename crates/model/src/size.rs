@@ -1,9 +1,9 @@
 //! How large a node has to be: a plant's nodes against a model, and the largest load under a limit.
 
-use link::{HEADERS, SEGMENT, Spec};
+use link::Spec;
 use serde::Serialize;
 
-use crate::delay::{Delay, Serving, delay};
+use crate::delay::{self, Delay};
 use crate::fitted::{Model, Prediction};
 use crate::plant::{Node, Plant};
 use crate::workload::Security;
@@ -185,31 +185,12 @@ fn knobs(node: &Node, model: &Model) -> Vec<(String, f64)> {
     changed
 }
 
-/// The bytes of a message without values, and of a value, where nothing was measured: as open62541 sends them.
-const HEAD_BYTES: f64 = 160.0;
-const VALUE_BYTES: f64 = 26.0;
-
-/// How long values are on their way, over the node's own link: what others send over it is not in it.
+/// How long values are on their way, over the node's own link.
 fn delay_of(plant: &Plant, node: &Node, model: &Model, cpu: &Prediction) -> Option<Delay> {
-    let workload = node.workload();
-    let serving = Serving::of(&workload, &cpu.parts);
-    let bytes = match model.bytes(&workload, 0.5) {
-        Some(all) => all.value / workload.sent_per_s().max(f64::MIN_POSITIVE),
-        None => HEAD_BYTES + VALUE_BYTES * workload.items,
-    };
     let named = |name: &String| plant.links.iter().find(|it| it.name == *name);
-    let spec = node.link.as_ref().and_then(named);
-    let spec = spec.and_then(|it| it.link.parse::<Spec>().ok());
-    let link_ms = spec.map_or(0.0, |it| {
-        let segments = (bytes / SEGMENT as f64).ceil();
-        let bits = (bytes + segments * HEADERS as f64) * 8.0;
-        let way = it.down.delay.as_secs_f64() * 1e3;
-        way + it
-            .down
-            .rate
-            .map_or(0.0, |rate| bits / rate.get() as f64 * 1e3)
-    });
-    delay(&workload, serving, node.phases, link_ms)
+    let link = node.link.as_ref().and_then(named);
+    let link = link.and_then(|it| it.link.parse::<Spec>().ok());
+    delay::predicted(model, &node.workload(), cpu, node.phases, link.as_ref())
 }
 
 /// What a publishing of all clients takes: all but what is spent when nobody is there.

@@ -50,11 +50,13 @@ pub enum Term {
     Variable,
     /// A byte of a value itself: of bytes that are sent.
     PayloadByte,
+    /// A DataSetMessage in a NetworkMessage.
+    DataSet,
 }
 
 impl Term {
     /// All that takes time. Where two cannot be told apart, the earlier one stands for both.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Base,
         Self::Message,
         Self::Value,
@@ -74,6 +76,7 @@ impl Term {
         Self::WakeUp,
         Self::SpreadSample,
         Self::SpreadUpdate,
+        Self::DataSet,
     ];
 
     /// What takes memory.
@@ -86,7 +89,7 @@ impl Term {
     ];
 
     /// What takes bytes of messages to clients.
-    pub const OF_BYTES: [Self; 10] = [
+    pub const OF_BYTES: [Self; 11] = [
         Self::Base,
         Self::Message,
         Self::Value,
@@ -97,6 +100,7 @@ impl Term {
         Self::SignedMessage,
         Self::EncryptedMessage,
         Self::PayloadByte,
+        Self::DataSet,
     ];
 
     /// As people call it.
@@ -123,6 +127,7 @@ impl Term {
             Self::SpreadUpdate => "spread update",
             Self::Variable => "variable",
             Self::PayloadByte => "payload byte",
+            Self::DataSet => "DataSetMessage",
         }
     }
 
@@ -132,6 +137,22 @@ impl Term {
             Self::Base => "us/s",
             Self::Session | Self::Subscription | Self::Item => "us/s each",
             _ => "us each",
+        }
+    }
+
+    /// Whether publishers of PubSub do it, or servers.
+    pub const fn is_of(self, publisher: bool) -> bool {
+        match self {
+            Self::Base
+            | Self::Message
+            | Self::Value
+            | Self::SignedMessage
+            | Self::EncryptedMessage
+            | Self::SecuredBytes
+            | Self::WakeUp
+            | Self::PayloadByte => true,
+            Self::DataSet => publisher,
+            _ => !publisher,
         }
     }
 
@@ -164,13 +185,14 @@ impl Term {
             Self::Sample => of.samples_between_per_s(),
             Self::SampleAtPublishing => of.samples_at_publishing_per_s(),
             Self::Update => of.updates_per_s(),
-            Self::Session => of.sessions,
-            Self::Subscription => of.all_subscriptions(),
-            Self::Item => of.all_items(),
+            Self::Session => of.open()[0],
+            Self::Subscription => of.open()[1],
+            Self::Item => of.open()[2],
             Self::WakeUp => wake.effective(of.wake_ups_per_s()),
             Self::SpreadSample => samples() * libm::log2(1.0 + of.all_items() / 64.0),
             Self::Variable => of.variables,
             Self::PayloadByte => (of.values_per_s() + of.reads_per_s * of.batch) * of.payload_bytes,
+            Self::DataSet => of.data_sets_per_s(),
             Self::SpreadUpdate => of.updates_per_s() * libm::log2(1.0 + of.variables / 64.0),
         }
     }

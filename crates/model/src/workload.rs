@@ -48,6 +48,11 @@ pub struct Workload {
     /// What is done to messages.
     #[serde(default)]
     pub security: Security,
+    /// How values are written that are published over PubSub: `raw`, `variant`, `json variant mqtt`. None: clients
+    /// subscribe to them. Of a publisher, a session is a NetworkMessage of each cycle, its subscriptions are the
+    /// DataSetMessages in it, their items are fields, and the publishing interval is the cycle's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pubsub: Option<String>,
 }
 
 /// What is done to messages.
@@ -119,6 +124,7 @@ impl Workload {
             writes_per_s: 0.0,
             batch: 1.0,
             security: Security::None,
+            pubsub: None,
         }
     }
 
@@ -133,6 +139,23 @@ impl Workload {
             change_ms: interval_ms,
             variables: clients * items_per_client,
             ..Self::idle()
+        }
+    }
+
+    /// What a publisher sends over PubSub: so many fields in each of its NetworkMessages.
+    pub fn of_publisher(encoding: &str, messages: f64, fields: f64, interval_ms: f64) -> Self {
+        Self {
+            pubsub: Some(encoding.to_owned()),
+            variables: 0.0,
+            ..Self::of_signals(messages, fields, interval_ms)
+        }
+    }
+
+    /// Who it is the work of.
+    pub fn whose(&self) -> String {
+        match &self.pubsub {
+            None => "servers".to_owned(),
+            Some(encoding) => format!("publishers ({encoding})"),
         }
     }
 
@@ -157,7 +180,19 @@ impl Workload {
             return 0.0;
         }
         let interval = self.publishing_ms.max(self.change_ms);
-        self.all_subscriptions() * each_second(interval)
+        let messages = match self.pubsub {
+            None => self.all_subscriptions(),
+            Some(_) => self.sessions,
+        };
+        messages * each_second(interval)
+    }
+
+    /// DataSetMessages per second, of a publisher.
+    pub fn data_sets_per_s(&self) -> f64 {
+        match self.pubsub {
+            None => 0.0,
+            Some(_) => self.all_subscriptions() * each_second(self.publishing_ms),
+        }
     }
 
     /// Values in notifications per second.
@@ -175,7 +210,7 @@ impl Workload {
 
     /// Samples per second that are taken between publishings.
     pub fn samples_between_per_s(&self) -> f64 {
-        match self.sampling_ms < self.publishing_ms {
+        match self.pubsub.is_none() && self.sampling_ms < self.publishing_ms {
             true => self.all_items() * each_second(self.sampling_ms),
             false => 0.0,
         }
@@ -183,7 +218,7 @@ impl Workload {
 
     /// Samples per second that are taken no more often than there is a publishing.
     pub fn samples_at_publishing_per_s(&self) -> f64 {
-        match self.sampling_ms < self.publishing_ms {
+        match self.pubsub.is_some() || self.sampling_ms < self.publishing_ms {
             true => 0.0,
             false => self.all_items() * each_second(self.sampling_ms),
         }
@@ -194,8 +229,20 @@ impl Workload {
         self.variables * each_second(self.change_ms)
     }
 
+    /// Sessions, subscriptions and items that are open; a publisher has none.
+    pub fn open(&self) -> [f64; 3] {
+        match self.pubsub {
+            None => [self.sessions, self.all_subscriptions(), self.all_items()],
+            Some(_) => [0.0; 3],
+        }
+    }
+
     /// What wakes the server up, per second: publishings, the update loop, requests.
     pub fn wake_ups_per_s(&self) -> f64 {
+        if self.pubsub.is_some() {
+            // One timer for all messages of a cycle.
+            return each_second(self.publishing_ms);
+        }
         let updates = match self.variables > 0.0 {
             true => each_second(self.change_ms),
             false => 0.0,

@@ -91,6 +91,8 @@ pub struct Args {
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
+    feed: quick::feed::Args,
+    #[command(flatten)]
     pcap: pcap::Args,
 }
 
@@ -165,10 +167,15 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let phase = asked.phase(1)?;
     let control = Control::default();
     quick::interrupted(&control)?;
+    let live = ("--live-file", &args.feed.live_file);
     match &args.out {
-        Some(file) => written::check([("--out", &Some(file.into()))], &[])?,
-        None => written::check_folder(Path::new(written::FOLDER))?,
+        Some(file) => written::check([("--out", &Some(file.into())), live], &[])?,
+        None => {
+            written::check([live], &[])?;
+            written::check_folder(Path::new(written::FOLDER))?;
+        }
     }
+    args.feed.open()?;
     args.pcap.begin()?;
     let run = asked.measure(&targets, &phase, &control, global)?;
     args.tell(&run, &phase, &answers)

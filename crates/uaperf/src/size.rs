@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::model as models;
-use crate::model::{Amounts, Who, costs, level, place, wrapped};
+use crate::model::{Amounts, Who, costs, delays, level, place, wrapped};
 use crate::{screen, written};
 
 /// Size a plant: CPU of each node with an interval, and the largest load under a limit
@@ -82,7 +82,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         [("--report", &args.report)],
         std::slice::from_ref(&args.plant),
     )?;
-    let model: Model = models::model(&args.model)?;
+    let model: Model = models::server_model(&args.model)?;
     let text = models::text(&args.plant)?;
     let plant = Plant::read(&text, args.fanout.map(Into::into))
         .map_err(|error| Failure::new(format!("{}: {error}", args.plant.display())))?;
@@ -195,23 +195,7 @@ fn node(out: &mut String, plant: &Plant, it: &Sized, amounts: &Amounts) -> fmt::
     if let Some((knob, percent)) = it.knobs.first() {
         writeln!(out, "  helps     {knob}: {percent:.1} %")?;
     }
-    if let Some(delay) = &it.delay {
-        writeln!(
-            out,
-            "  delay     p50 {:.1} ms, p95 {:.1} ms: phase {:.1}, queue {:.1}, service {:.1}, link {:.1} ms on average",
-            delay.p50_ms,
-            delay.p95_ms,
-            delay.phase_ms,
-            delay.queue_ms,
-            delay.service_ms,
-            delay.link_ms
-        )?;
-    } else {
-        writeln!(
-            out,
-            "  delay     grows without end: one core publishes, and it cannot"
-        )?;
-    }
+    delays::draw(out, "  ", 10, it.delay.as_ref())?;
     if it.burst_ms >= 1.0 && node.clients > 1.0 {
         writeln!(
             out,

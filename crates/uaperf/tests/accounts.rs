@@ -152,8 +152,8 @@ impl Ledger {
 
 // Each fault ends before the run does, so that nothing hides in what is on its way at the end, and
 // begins when all items have reported: it counts from the start of the server.
-const WINDOW: &str = "after=2s,for=2s";
-const LONG: &str = "5s";
+const WINDOW: &str = "after=4s,for=2s";
+const LONG: &str = "7s";
 
 #[test]
 fn a_plant_without_faults_is_not_blamed() {
@@ -208,16 +208,15 @@ fn messages_behind_others_are_out_of_order_and_not_lost() {
         let fault = format!("{effect},on=notification,every=6,{WINDOW}");
         let (told, ledger) = Plant::with(&[&fault]).subscribed(&["--duration", LONG]);
         told.lossless();
-        assert!(ledger.hits() > 1, "{effect}");
-        assert_eq!(
-            told.count("messages", "disordered"),
-            ledger.hits(),
-            "{effect}"
-        );
+        let (hits, passed) = (ledger.hits(), told.count("messages", "disordered"));
+        assert!(hits > 1, "{effect}");
+        // A message that is late is passed by none where all stands still meanwhile.
+        let least = if effect == "reorder=2" { hits } else { 1 };
         assert!(
-            told.cause("out_of_order") >= ledger.hits() * 200,
-            "{effect}"
+            (least..=hits).contains(&passed),
+            "{effect}: {passed} of {hits}"
         );
+        assert!(told.cause("out_of_order") >= passed * 200, "{effect}");
         told.nothing_but(&["out_of_order", "late", "recovered"]);
     }
 }
@@ -284,8 +283,8 @@ fn stops(plant: &Plant, encoding: &str) {
     // Nearly 250 updates of each item came behind the stop at once.
     let behind = told.cause("late") + told.cause("out_of_order");
     assert!(behind > 200 * 150, "{behind}");
-    // A long answer in JSON is written when it is whole: one behind it that is short passes it on another connection.
-    let passes = plant.url.starts_with("opc.https") && encoding == "json";
+    // Over HTTP each Publish has a connection of its own, and a short answer passes a long one.
+    let passes = plant.url.starts_with("opc.https");
     told.nothing_but(&["late", "out_of_order"][..if passes { 2 } else { 1 }]);
 }
 

@@ -163,12 +163,18 @@ fn cpu_of_a_process_is_that_of_pidstat() {
         .spawn()
         .unwrap();
     let pid = shell.id();
+    let since = Instant::now();
     let (mut watching, out) = watch(pid, &["--interval", "20ms", "--duration", "3s"]);
     let pidstat = Command::new("pidstat")
         .args(["-u", "-p", &pid.to_string(), "3", "1"])
         .env("LC_ALL", "C")
         .output()
         .unwrap();
+    let apart = since
+        .elapsed()
+        .saturating_sub(Duration::from_secs(3))
+        .as_secs_f64()
+        / 3.0;
     let seen = end(out);
     watching.wait().unwrap();
     shell.kill().unwrap();
@@ -190,7 +196,7 @@ fn cpu_of_a_process_is_that_of_pidstat() {
         "CPU",
         seen["cpu_cores"].as_f64().unwrap(),
         share / 100.0,
-        0.03,
+        0.03 + apart,
     );
 }
 

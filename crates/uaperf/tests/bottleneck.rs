@@ -429,28 +429,37 @@ impl Drop for Short {
     }
 }
 
-const SHORT: [&str; 8] = [
-    "-n",
-    "nsu=urn:bench;i=1000",
-    "--rate",
-    "150/s",
-    "--sessions",
-    "4",
-    "--warmup",
-    "500ms",
-];
+fn short(sessions: &str) -> [&str; 8] {
+    [
+        "-n",
+        "nsu=urn:bench;i=1000",
+        "--rate",
+        "150/s",
+        "--warmup",
+        "500ms",
+        "--sessions",
+        sessions,
+    ]
+}
 
 #[test]
 fn a_server_that_is_short_of_memory_is_limited_by_that() {
     let folder = tempfile::tempdir().unwrap();
     let plant = Server::start(&folder.path().join("s"), &PLANT);
-    let Some(short) = Short::start(folder.path(), plant.url.trim_end_matches('/')) else {
+    let Some(server) = Short::start(folder.path(), plant.url.trim_end_matches('/')) else {
         return;
     };
-    for _ in 0..3 {
-        let (found, screen) = saturated(folder.path(), &short.url, &SHORT);
+    let mut proven = false;
+    for sessions in ["4", "8", "16"] {
+        let (found, screen) = saturated(folder.path(), &server.url, &short(sessions));
         let memory = candidate(&found, "server-memory");
+        if memory["finding"] == "cannot-tell" {
+            // The disk is fast: more threads have to wait for it. Nothing else is named meanwhile.
+            assert_eq!(found["limited_by"], Value::Null, "{found}");
+            continue;
+        }
         assert_eq!(memory["finding"], "limits", "{found}");
+        proven = true;
         let signs = memory["for"].as_array().unwrap();
         assert_eq!(signs[0]["what"], "memory-stalled", "{found}");
         assert!(signs[1]["faults"].as_u64().unwrap() >= 20, "{found}");
@@ -464,6 +473,7 @@ fn a_server_that_is_short_of_memory_is_limited_by_that() {
         let cores = &candidate(&found, "server-cpu")["for"][0];
         assert!(cores["waited"].as_f64().unwrap() > 0.2, "{found}");
     }
+    assert!(proven, "memory is never short");
     without::say("others had the cores all the time: memory is proven, but not the only limit");
 }
 
@@ -512,9 +522,9 @@ fn each_limit_is_named_ten_times_of_ten() {
     if shaped(at, "").is_some() {
         score("link", &mut || limit(&shaped(at, "").unwrap().0));
     }
-    if let Some(short) = Short::start(at, plant.url.trim_end_matches('/')) {
+    if let Some(server) = Short::start(at, plant.url.trim_end_matches('/')) {
         score("server-memory", &mut || {
-            limit(&saturated(at, &short.url, &SHORT).0)
+            limit(&saturated(at, &server.url, &short("4")).0)
         });
     }
     assert!(missed.is_empty(), "{missed:?}");

@@ -204,7 +204,7 @@ fn ten_thousand_sessions_are_opened_by_two_threads_all_of_them_at_once() {
         folder: tempfile::tempdir().unwrap(),
         plant: plant::Server::start(config).unwrap(),
     };
-    let options = ["--allow", "storm", "--kind", "storm", "--timeout", "60s"];
+    let options = ["--allow", "storm", "--kind", "storm", "--timeout", "240s"];
     let many = [
         "--sessions",
         "10000",

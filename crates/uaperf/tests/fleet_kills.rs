@@ -206,7 +206,9 @@ fn all(cells: &[(Kill, Phase, String)]) -> Vec<Seen> {
         done
     };
     let mut done: Vec<(usize, Seen)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..12).map(|_| scope.spawn(work)).collect();
+        // Each is three processes, and agents that begin late are a result of another kind.
+        let at_once = std::thread::available_parallelism().map_or(4, |it| 3 * it.get());
+        let threads: Vec<_> = (0..at_once.min(12)).map(|_| scope.spawn(work)).collect();
         threads
             .into_iter()
             .flat_map(|it| it.join().unwrap())

@@ -39,9 +39,8 @@ fn result(folder: &Path) -> Value {
     json(&folder.join("out/001-point1-1.json"))
 }
 
-/// On a machine that others use, too, a verdict may speak of the generator.
 fn measured(said: &Said) {
-    assert!(matches!(said.code, 0 | 4), "{}{}", said.out, said.err);
+    assert!(said.is_measured(), "{}{}", said.out, said.err);
 }
 
 fn shown(folder: &Path) -> String {
@@ -234,7 +233,9 @@ fn listeners_on_an_agent_hear_a_publisher_of_others() {
     let mut publisher = command(folder.path(), &words);
     let mut publisher = publisher.stdout(Stdio::null()).spawn().unwrap();
     let phase = format!("service = 'listen'\nfrom = '{url}'\nduration = '1s'\non = 'local:1'\n");
+    let since = Instant::now();
     let said = run(folder.path(), &phase, "false");
+    let most = since.elapsed().as_millis() as u64 / 10 + 10;
     publisher.kill().unwrap();
     publisher.wait().unwrap();
     measured(&said);
@@ -242,7 +243,7 @@ fn listeners_on_an_agent_hear_a_publisher_of_others() {
     let heard = &run["phases"][0]["pubsub"]["listeners"][0];
     assert_eq!(heard["on"], "local:1");
     let datagrams = heard["datagrams"].as_u64().unwrap();
-    assert!((20..=110).contains(&datagrams), "{heard}");
+    assert!((20..=most).contains(&datagrams), "{heard}");
     assert_eq!(run["hosts"][0]["role"], "listens");
 }
 

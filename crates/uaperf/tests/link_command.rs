@@ -152,8 +152,9 @@ fn a_signal_to_the_group_reaches_the_command_once_and_nothing_is_left_of_the_far
     if link(folder.path(), &["delay=1ms", "--", "true"]).is_none() {
         return;
     }
-    let line = "trap 'echo got >> got' INT; echo begun >&2; n=0; \
-                while [ $n -lt 25 ]; do sleep 0.02; n=$((n+1)); done";
+    let line = "trap 'echo got >> got' INT; echo begun >&2; \
+                n=0; until [ -e got ] || [ $n -ge 1500 ]; do sleep 0.02; n=$((n+1)); done; \
+                n=0; while [ $n -lt 25 ]; do sleep 0.02; n=$((n+1)); done";
     let far = "sleep 61 & echo $! > far.pid";
     let words = ["link", "delay=1ms", "--far", far, "--", "sh", "-c", line];
     let mut child = command(folder.path(), &words)

@@ -361,7 +361,7 @@ fn cycles_of_the_warm_up_are_in_no_figure() {
     let (_, run) = run(folder.path(), &[&words[..], &load, &long, &more].concat());
     let phase = &run["phases"][0];
     let before = phase["left_out"][0]["completed"].as_u64().unwrap();
-    assert!(before > 60, "there were cycles before: {before}");
+    assert!(before >= 3, "there were cycles before: {before}");
     let cycles: Vec<u64> = serde_json::from_value(phase["cycles_ns"].clone()).unwrap();
     // One may have begun before the window, and ended in it.
     assert!((10..=12).contains(&cycles.len()), "{cycles:?}");

@@ -474,6 +474,19 @@ fn memory_bytes_and_delays_stand_beside_cpu() {
             "{key}: {found} {wanted}"
         );
     }
+    // Over a link, a value takes as long as with `size` below.
+    let words = format!("{} --link delay=20ms", words.trim_end_matches(" --json"));
+    let predicted = said(at, &words.split(' ').collect::<Vec<_>>());
+    for part in ["\ndelay       p50 ", "phase 50.0, queue", "link 20.0 ms"] {
+        assert!(predicted.out.contains(part), "{part}: {}", predicted.out);
+    }
+    let words = words.replace("--sessions 5", "--sessions 5,10");
+    let several = said(at, &words.split(' ').collect::<Vec<_>>());
+    assert!(
+        several.out.contains("delay p50           p95\n"),
+        "{}",
+        several.out
+    );
     let plant = "name = \"x\"\nfanout = \"share\"\n[[node]]\nname = \"n\"\npoints = 1000\nclients = 5\n\
                  publishing = \"100ms\"\nlink = \"l\"\n[[link]]\nname = \"l\"\nlink = \"delay=20ms\"\n";
     std::fs::write(at.join("x.toml"), plant).unwrap();
@@ -513,6 +526,8 @@ fn what_a_model_says_is_drawn_as_a_page() {
     for part in [
         "Measured against predicted",
         "What is left over, by sessions",
+        "7 sessions, every 100 ms",
+        "15 sessions, every 100 ms",
         "12 rows",
     ] {
         assert!(checked.contains(part), "{part}");
@@ -521,6 +536,32 @@ fn what_a_model_says_is_drawn_as_a_page() {
     assert!(
         checked.matches("<circle").count() >= 12 * 5 * 2,
         "{checked}"
+    );
+    // Where only one load of a kind was measured there is no curve.
+    assert!(!checked.contains("every 50 ms"));
+    let of_seven = said(
+        at,
+        &[
+            "model",
+            "check",
+            "model.json",
+            "other.csv",
+            "--sessions",
+            "7",
+        ],
+    );
+    assert!(
+        of_seven.out.contains("of 6 rows"),
+        "{}{}",
+        of_seven.out,
+        of_seven.err
+    );
+    let none = said(at, &["model", "fit", "other.csv", "--sessions", "8"]);
+    assert_eq!(none.code, 1, "{}", none.out);
+    assert!(
+        none.err.contains("no row has so many sessions"),
+        "{}",
+        none.err
     );
     let plant = docs("use_case_1.toml");
     let sized = page(&format!(
@@ -549,4 +590,65 @@ fn what_a_model_says_is_drawn_as_a_page() {
         ],
     );
     assert_eq!((bad.code, bad.out.as_str()), (1, ""), "{}", bad.err);
+}
+
+/// The load is real, costs are what this machine makes of them: what is looked at is that rows become a model.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_publisher_spends_becomes_a_model_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let scenario = "[[phase]]\nservice = 'publish'\nencoding = 'raw'\ngroups = { sweep = [1, 4] }\n\
+                    signals = { sweep = [10, 200] }\ninterval = { sweep = ['2ms', '10ms'] }\nduration = '1s'\n";
+    std::fs::write(at.join("x.toml"), scenario).unwrap();
+    let ran = said(at, &["run", "x.toml", "--out", "results", "--quiet"]);
+    assert!([0, 4].contains(&ran.code), "{}{}", ran.out, ran.err);
+    let words = [
+        "model", "fit", "results", "--csv", "rows.csv", "--name", "ours",
+    ];
+    let fitted = said(at, &words);
+    assert_eq!(fitted.code, 0, "{}{}", fitted.out, fitted.err);
+    let rows = model::row::read(&std::fs::read_to_string(at.join("rows.csv")).unwrap()).unwrap();
+    assert_eq!(rows.len(), 8, "{}", fitted.err);
+    for row in &rows {
+        assert_eq!(row.workload.pubsub.as_deref(), Some("raw"), "{row:?}");
+        assert!(
+            row.cpu_percent > 0.0 && row.bytes_per_s.unwrap() > 0.0,
+            "{row:?}"
+        );
+    }
+    let words = "model predict model.json --groups 2,4 --points 400 --publishing 5ms";
+    let predicted = said(at, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(predicted.code, 0, "{}", predicted.err);
+    assert!(
+        predicted.out.starts_with("  groups    points"),
+        "{}",
+        predicted.out
+    );
+    // It has no clients.
+    let plant = docs("use_case_1.toml");
+    for words in [
+        format!("size {plant} --model model.json"),
+        format!("simulate plant {plant} --model model.json"),
+    ] {
+        let refused = said(at, &words.split(' ').collect::<Vec<_>>());
+        assert_eq!(refused.code, 2, "{words}: {}", refused.out);
+        assert!(
+            refused.err.contains("a model of a publisher"),
+            "{}",
+            refused.err
+        );
+    }
+    table(at, "servers.csv", &[1, 2, 5]);
+    let mixed = said(at, &["model", "fit", "rows.csv", "servers.csv"]);
+    assert_eq!(mixed.code, 1, "{}", mixed.out);
+    let wanted = "rows of publishers (raw) and of servers";
+    assert!(mixed.err.contains(wanted), "{}", mixed.err);
+    let strange = said(at, &["model", "check", "model.json", "servers.csv"]);
+    assert_eq!(strange.code, 2, "{}", strange.out);
+    let wrong = said(at, &["model", "predict", "burger2019", "--groups", "2"]);
+    assert_eq!(wrong.code, 2, "{}", wrong.out);
+    let words = "model predict model.json --sessions 2 --points 400 --publishing 5ms";
+    let wrong = said(at, &words.split(' ').collect::<Vec<_>>());
+    assert_eq!(wrong.code, 2, "{}", wrong.out);
 }

@@ -115,6 +115,38 @@ fn experiments_of_one_scenario_are_measured_once_and_their_shape_is_told() {
 }
 
 #[test]
+fn a_model_is_fitted_to_some_runs_and_held_against_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut words = vec!["paper", "run", "burger2019.fig_13", "--scale", "quick"];
+    words.extend(["-P", "duration=1s", "-P", "settle=300ms"]);
+    words.extend(["--out", "papers", "--quiet"]);
+    let output = uaperf(folder.path(), &words);
+    let said = text(&output.stdout);
+    let code = output.status.code();
+    assert!(
+        matches!(code, Some(0 | 4)),
+        "{said}{}",
+        text(&output.stderr)
+    );
+    let results = folder.path().join("papers/burger2019.fig_13");
+    // A busy machine may miss so many values that too few runs are left.
+    if said.contains("no model of 10 sessions") {
+        assert!(!results.join("model.html").exists());
+        return;
+    }
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("a model of the runs with 10 sessions is"),
+        "{said}"
+    );
+    assert!(words.contains("model.html"), "{said}");
+    let page = fs::read_to_string(results.join("model.html")).unwrap();
+    assert!(page.contains("10 sessions, every 100 ms"));
+    let model = fs::read_to_string(results.join("model.json")).unwrap();
+    assert!(model.contains("\"configurations\": 3"), "{model}");
+}
+
+#[test]
 fn a_server_that_is_not_there_fails_each_point_and_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let words = [

@@ -344,7 +344,13 @@ fn a_publisher_answers_probes_for_it_once_in_half_a_second_and_nothing_else() {
     let answered = Instant::now();
     assert_eq!(first, (1, 3, 0));
     // The other writer is none of its own.
-    assert_eq!(told(), Some((500, 0, 0x803E_0000)));
+    let other = loop {
+        if let Some(other) = told() {
+            break other;
+        }
+        assert!(since.elapsed() < Duration::from_secs(20), "no answer");
+    };
+    assert_eq!(other, (500, 0, 0x803E_0000));
     // Whatever else comes is not for it.
     probe(8);
     asker.send(&[0x91, 0x91, 4, 7]).unwrap();
@@ -473,7 +479,7 @@ fn what_a_plant_does_to_its_datagrams_is_what_a_listener_finds() {
         "listen",
         &url,
         "--duration",
-        "6s",
+        "8s",
         "--json",
         "--out",
         "heard.json",
@@ -489,7 +495,7 @@ fn what_a_plant_does_to_its_datagrams_is_what_a_listener_finds() {
         ("corrupt", "1500ms"),
         ("repeat", "2s"),
         ("reorder", "2500ms"),
-        ("delay=25ms", "3s"),
+        ("delay=100ms", "3s"),
     ];
     let faults: Vec<String> = windows
         .iter()

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::BufRead;
+use std::time::Duration;
 
 use serde_json::Value;
 use support::{Server, command, json, program, ready, text};
@@ -205,12 +206,19 @@ fn https_loses_nothing_and_answers_others_while_publish_requests_wait() {
         assert_eq!(missing, count(&told, "messages", "republish_answered"));
         let parts = run["phases"][0]["parts"].as_array().unwrap();
         let read = parts.iter().find(|part| part["service"] == "read").unwrap();
-        assert_eq!(read["sum"]["completed"], 600);
+        assert_eq!(sent(&read["sum"]), 600, "{read}");
         assert_eq!(read["sum"]["errors"], 0);
         // Behind a Publish request half of them would have waited 250 ms and longer.
         let p50 = &read["sum"]["histograms"]["service"]["p50_ns"];
         assert!(p50.as_f64().unwrap() < 100e6, "{p50}");
     }
+}
+
+/// Requests that were answered; the last ones may be due too late to be sent.
+fn sent(of: &Value) -> u64 {
+    let count = |name: &str| of[name].as_u64().unwrap_or(0);
+    assert!(count("unsent") <= 5, "{of}");
+    count("completed") + count("unsent")
 }
 
 #[test]
@@ -251,7 +259,7 @@ fn sessions_read_beside_their_subscriptions() {
     assert_ne!(told["outcome"], "lost", "{told}");
     let parts = run["phases"][0]["parts"].as_array().unwrap();
     let read = parts.iter().find(|part| part["service"] == "read").unwrap();
-    assert_eq!(read["sum"]["completed"], 100);
+    assert_eq!(sent(&read["sum"]), 100, "{read}");
     assert_eq!(read["sum"]["errors"], 0);
 }
 
@@ -568,6 +576,8 @@ update = "10ms"
 history = true
 "#,
     );
+    // An interval before there was a value would be bad (Part 13, 4.2.1).
+    std::thread::sleep(Duration::from_millis(700));
     let read = |more: &str| {
         let options = format!("-n ns=2;i=1..10 --last 500ms --requests 20 {more}");
         let words = ["history", &bench.url, "--quiet", "--out", "run.json"];

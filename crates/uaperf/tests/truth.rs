@@ -549,7 +549,11 @@ fn a_full_disk_loses_its_file_and_nothing_else() {
         said.contains("response") && said.contains("No space left"),
         "{said}"
     );
-    assert_eq!(total(&place.result())["completed"], 200);
+    // The last request may be due too late to be sent.
+    let kept = place.result();
+    let count = |name: &str| total(&kept)[name].as_u64().unwrap_or(0);
+    assert_eq!(count("completed") + count("unsent"), 200, "{said}");
+    assert!(count("unsent") <= 5, "{said}");
     assert_eq!(output.status.code(), Some(1));
     // The result is lost; the figures are on the screen all the same.
     let (_place, output) = run(&["--out", "full"]);

@@ -396,6 +396,9 @@ fn huge_bodies_and_answers_that_nobody_takes_cost_what_they_cost_over_tcp() {
     }
     assert!(server.config().memory.held() < 32 << 20);
     drop(greedy);
+    until(&server, "they are gone", |server| {
+        server.config().memory.held() < 8 << 20
+    });
     // Requests in a row whose answers nobody takes.
     let mut client = Client::plain(url(&server));
     let large = ReadRequest {

@@ -104,9 +104,11 @@ fn a_loop_is_as_busy_as_it_is_made_to_be() {
 fn what_waits_is_looked_at_whenever_publishing_is_due() {
     let server = one_loop();
     let mut client = Client::plain(server.url());
+    // They wait before there is anything to publish.
+    subscribe(&mut client, 10_000.0);
+    let parked: Vec<_> = (0..4).map(|_| client.send(publish(None))).collect();
     let id = subscribe(&mut client, 100.0).subscription_id;
     watch(&mut client, id, vec![item(bench(3030), 1, 50.0)]);
-    let parked: Vec<_> = (0..4).map(|_| client.send(publish(None))).collect();
     for request in &parked {
         client.answer(*request).unwrap();
     }

@@ -66,6 +66,8 @@ pub struct Args {
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
+    feed: quick::feed::Args,
+    #[command(flatten)]
     access: access::Args,
 }
 
@@ -93,10 +95,17 @@ fn length(text: &str) -> Result<Duration, String> {
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let control = Control::default();
     quick::interrupted(&control)?;
+    let live = ("--live-file", &args.feed.live_file);
     let Some(target) = &args.target else {
+        written::check([("--report", &args.report), live], &[])?;
+        args.feed.open()?;
         return several::run(&args, &control, global);
     };
-    written::check([("--out", &args.out), ("--report", &args.report)], &[])?;
+    written::check(
+        [("--out", &args.out), ("--report", &args.report), live],
+        &[],
+    )?;
+    args.feed.open()?;
     let bench = Bench {
         args: &args,
         target: target.to_string(),
@@ -214,6 +223,7 @@ impl Bench<'_> {
                     levels.len()
                 );
             }
+            quick::feed::point(&format!("{} {level}", per.name()));
             match self.step(per, level, pace) {
                 Ok(point) => points.push(point),
                 Err(why) => left_out.push(format!("{level}: {why}")),

@@ -10,6 +10,7 @@ use model::checking::{Checked, check};
 use plan::unit::Percent;
 
 use super::{input, pictures, predict};
+use crate::failure::Failure;
 use crate::{screen, written};
 
 /// Hold a model against runs that it was not fitted to
@@ -21,6 +22,9 @@ pub struct Args {
     /// Result files, folders of them, and tables (.csv)
     #[arg(required = true, value_name = "FILE|DIR")]
     data: Vec<PathBuf>,
+    /// Only runs with so many sessions
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    sessions: Vec<u32>,
     /// Exit code 3 when the mean error is larger
     #[arg(long, value_name = "PERCENT")]
     max_error: Option<Percent>,
@@ -38,7 +42,18 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     written::check([("--report", &args.report)], &args.data)?;
     let model = input::model(&args.model)?;
-    let rows = input::rows(&args.data)?;
+    let rows = input::with_sessions(input::rows(&args.data)?, &args.sessions)?;
+    let strange = rows
+        .iter()
+        .find(|it| it.workload.pubsub != model.data.pubsub);
+    if let Some(row) = strange {
+        let what = format!(
+            "{}: the model is not one of {}",
+            row.run,
+            row.workload.whose()
+        );
+        return Err(Failure::usage(what).into());
+    }
     let checked = check(&model, &rows, predict::level(args.interval)?);
     if let Some(file) = &args.report {
         let page = report::pictures_html(&pictures::of_check(&checked, &rows, &model));

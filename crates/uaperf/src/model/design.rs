@@ -70,7 +70,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             args.cpu_limit
         ))
     })?;
-    let model = args.model.as_deref().map(input::model).transpose()?;
+    let model = args.model.as_deref().map(input::server_model).transpose()?;
     let loads = args.loads();
     let workloads: Vec<Workload> = loads.iter().map(Load::workload).collect();
     let chosen = choose(

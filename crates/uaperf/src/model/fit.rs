@@ -24,6 +24,9 @@ pub struct Args {
     /// Of what it is a model: server, version, machine
     #[arg(long, value_name = "TEXT", default_value = "")]
     name: String,
+    /// Only runs with so many sessions; the others can be what the model is held against
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    sessions: Vec<u32>,
     /// What kind of model
     #[arg(long, value_name = "KIND", default_value = "cost")]
     kind: Kind,
@@ -45,7 +48,7 @@ enum Kind {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let out_file = Some(args.out.clone());
     written::check([("--out", &out_file), ("--csv", &args.csv)], &args.data)?;
-    let rows = input::rows(&args.data)?;
+    let rows = input::with_sessions(input::rows(&args.data)?, &args.sessions)?;
     let rung = match args.kind {
         Kind::Cost => Rung::Cost,
         Kind::Exponent => Rung::Exponent,
@@ -56,6 +59,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let mut model = fit(&rows, rung).map_err(|error| {
         let hint = match error {
+            FitError::Mixed { .. } => "fit each of them by itself",
             FitError::TooFewForProcess { .. } => "measure more loads, or leave out --kind gp",
             _ => {
                 "`uaperf model design` chooses loads; let values change faster than they are sampled"

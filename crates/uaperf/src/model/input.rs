@@ -31,7 +31,7 @@ pub fn rows(paths: &[PathBuf]) -> Result<Vec<Row>, Failure> {
     }
     match all.is_empty() {
         true => Err(Failure::new("no row: nothing to learn from").hint(
-            "results of `uaperf subscribe`, `read` or `write` whose server runs on this machine",
+            "results of `uaperf subscribe`, `read` or `write` whose server runs on this machine, or of `publish` phases",
         )),
         false => Ok(all),
     }
@@ -39,6 +39,24 @@ pub fn rows(paths: &[PathBuf]) -> Result<Vec<Row>, Failure> {
 
 fn table(path: &Path) -> Result<Vec<Row>, Failure> {
     row::read(&text(path)?).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// Those of so many sessions: all of them where no number is given. Of publishers, sessions are NetworkMessages.
+pub fn with_sessions(rows: Vec<Row>, sessions: &[u32]) -> Result<Vec<Row>, Failure> {
+    let is_one = |row: &Row| {
+        sessions
+            .iter()
+            .any(|it| f64::from(*it) == row.workload.sessions)
+    };
+    let kept: Vec<Row> = match sessions {
+        [] => rows,
+        _ => rows.into_iter().filter(is_one).collect(),
+    };
+    match kept.is_empty() {
+        true => Err(Failure::new("no row has so many sessions")
+            .hint("`uaperf model fit … --csv -` without --sessions shows all rows")),
+        false => Ok(kept),
+    }
 }
 
 /// The text of a file.
@@ -59,6 +77,19 @@ pub fn model(path: &Path) -> Result<Model, Failure> {
     };
     let text = std::fs::read_to_string(path).map_err(read)?;
     Model::from_json(&text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// A model of a server: one of a publisher knows no clients.
+pub fn server_model(path: &Path) -> Result<Model, Failure> {
+    let model = model(path)?;
+    match &model.data.pubsub {
+        None => Ok(model),
+        Some(_) => Err(Failure::usage(format!(
+            "{}: a model of a publisher, which has no clients",
+            path.display()
+        ))
+        .hint("`uaperf model predict` says what it spends on so many signals")),
+    }
 }
 
 #[cfg(test)]

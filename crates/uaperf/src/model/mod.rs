@@ -3,8 +3,10 @@
 mod amounts;
 mod campaign;
 mod check;
+pub mod delays;
 mod design;
 mod fit;
+mod held_out;
 mod input;
 mod next;
 mod noise;
@@ -17,7 +19,8 @@ use std::process::ExitCode;
 use crate::global::Global;
 
 pub use amounts::Amounts;
-pub use input::{model, text};
+pub use held_out::held_out;
+pub use input::{server_model, text};
 pub use pictures::of_size;
 pub use predict::{Who, costs, interval, level, place};
 pub use show::wrapped;

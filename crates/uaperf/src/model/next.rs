@@ -129,7 +129,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             args.cpu_limit
         ))
     })?;
-    let model = input::model(&args.model)?;
+    let model = input::server_model(&args.model)?;
     let targets = args.targets()?;
     let loads = args.loads(&model, &targets);
     let workloads: Vec<Workload> = loads.iter().map(Load::workload).collect();

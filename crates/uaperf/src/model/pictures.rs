@@ -56,6 +56,7 @@ pub fn of_check(checked: &Checked, rows: &[Row], model: &Model) -> Pictures {
         ("values a second", Workload::values_per_s),
     ];
     let workloads: Vec<&Row> = rows.iter().filter(|row| row.happened()).collect();
+    let over_items = over_items(checked, &workloads);
     let residuals = quantities.into_iter().map(|(name, of)| Chart {
         title: format!("What is left over, by {name}"),
         told: format!("Measured against predicted, less one, over {name}. A slope or a wave says that a term is missing."),
@@ -85,7 +86,7 @@ pub fn of_check(checked: &Checked, rows: &[Row], model: &Model) -> Pictures {
             percent(checked.paper_mape),
             percent(checked.coverage)
         )],
-        parts: vec![
+        parts: [
             Part {
                 title: "Measured against predicted".to_owned(),
                 charts: vec![Chart {
@@ -102,10 +103,98 @@ pub fn of_check(checked: &Checked, rows: &[Row], model: &Model) -> Pictures {
                 ..Part::default()
             },
             Part {
+                title: "CPU over items".to_owned(),
+                charts: over_items,
+                ..Part::default()
+            },
+            Part {
                 title: "What is left over".to_owned(),
                 charts: residuals.collect(),
                 ..Part::default()
             },
+        ]
+        .into_iter()
+        .filter(|it| !it.charts.is_empty())
+        .collect(),
+    }
+}
+
+/// More groups of loads than these make no picture of their own.
+const MOST_GROUPS: usize = 12;
+
+/// Loads that differ in items alone, as figures 13 to 15 of Burger et al. 2019: measured, and what models say.
+fn over_items(checked: &Checked, rows: &[&Row]) -> Vec<Chart> {
+    let mut groups: Vec<(Workload, Vec<(f64, &CheckedRow)>)> = Vec::new();
+    for (row, found) in std::iter::zip(rows, &checked.rows) {
+        let same = Workload {
+            items: 0.0,
+            variables: 0.0,
+            ..row.workload.clone()
+        };
+        let at = (row.workload.all_items(), found);
+        match groups.iter_mut().find(|it| it.0 == same) {
+            Some((_, each)) => each.push(at),
+            None => groups.push((same, vec![at])),
+        }
+    }
+    for (_, each) in &mut groups {
+        each.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    groups.retain(|(_, each)| different(each).len() >= 3);
+    groups.sort_by(|(a, _), (b, _)| {
+        let by = |it: &Workload| (it.sessions, it.publishing_ms);
+        by(a)
+            .partial_cmp(&by(b))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let charts = groups.into_iter().take(MOST_GROUPS);
+    charts
+        .map(|(of, each)| group_over_items(&of, &each))
+        .collect()
+}
+
+/// One of each number of items: what is predicted is the same for all of them.
+fn different<'a>(each: &[(f64, &'a CheckedRow)]) -> Vec<(f64, &'a CheckedRow)> {
+    let mut different = each.to_vec();
+    different.dedup_by(|a, b| a.0 == b.0);
+    different
+}
+
+fn group_over_items(of: &Workload, each: &[(f64, &CheckedRow)]) -> Chart {
+    let share = |percent: f64| percent / 100.0;
+    let at = different(each);
+    let said =
+        |of: &dyn Fn(&CheckedRow) -> f64| at.iter().map(|it| (it.0, share(of(it.1)))).collect();
+    let band = at.iter().map(|(_, it)| {
+        let found = &it.prediction;
+        (share(found.low), share(found.high))
+    });
+    let paper = at
+        .iter()
+        .filter_map(|(at, it)| Some((*at, share(it.prediction.paper_percent?))));
+    let measured = each.iter().map(|(at, it)| (*at, share(it.measured)));
+    let who = match of.pubsub {
+        None => "sessions",
+        Some(_) => "NetworkMessages",
+    };
+    Chart {
+        title: format!("{} {who}, every {} ms", of.sessions, of.publishing_ms),
+        told: "CPU in percent of a core over the items of all: measured, this model with its interval, and the model of Burger et al. 2019."
+            .to_owned(),
+        x_of: "items".to_owned(),
+        y_of: "CPU".to_owned(),
+        by_logarithm: false,
+        shares: Shares::Y,
+        curves: vec![
+            Curve {
+                band: band.collect(),
+                ..curve("this model", said(&|it| it.prediction.cpu_percent))
+            },
+            Curve {
+                joined: false,
+                ..curve("measured", measured.collect())
+            },
+            curve("as Burger et al. 2019", paper.collect()),
         ],
     }
 }

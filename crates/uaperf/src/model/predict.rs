@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use link::Spec;
+use model::delay::{self, Delay};
 use model::plant::Fanout;
 use model::{Prediction, Security, Workload};
 use plan::unit::{Percent, duration};
 use serde::Serialize;
 
 use super::amounts::Amounts;
+use super::delays::{self, Begin};
 use super::{input, show};
 use crate::failure::Failure;
 use crate::screen;
@@ -21,9 +24,21 @@ pub struct Args {
     /// A model file, or burger2019
     #[arg(value_name = "MODEL")]
     model: PathBuf,
-    /// Clients, with a session each; several numbers make a table
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1")]
+    /// Clients, with a session each; several numbers make a table [default: 1]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
     sessions: Vec<u32>,
+    /// Of a publisher's model: NetworkMessages in a cycle, over which the points are dealt out; several numbers make a
+    /// table
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        conflicts_with = "sessions"
+    )]
+    groups: Vec<u32>,
+    /// Of a publisher's model: DataSetMessages in each of them
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    writers: u32,
     /// Points that the server has; several numbers make a table
     #[arg(long, value_name = "N", value_delimiter = ',')]
     points: Vec<u32>,
@@ -54,9 +69,18 @@ pub struct Args {
     /// Values in each of these requests
     #[arg(long, value_name = "N", default_value_t = 1)]
     batch: u32,
+    /// Bytes of a value [default: 8; of a publisher 4, as a Float]
+    #[arg(long, value_name = "N")]
+    value_bytes: Option<u32>,
     /// none, Sign or SignAndEncrypt
     #[arg(long, value_name = "MODE", default_value = "none")]
     security: Security,
+    /// When the publishing intervals of clients begin, for the delay of values
+    #[arg(long, value_name = "HOW", default_value = "random")]
+    phases: Begin,
+    /// The link between the server and each client, for the delay of values: delay=5ms, 10Mbit/s
+    #[arg(long, value_name = "SPEC")]
+    link: Option<Spec>,
     /// How often the interval shall hold
     #[arg(long, value_name = "PERCENT", default_value = "95%")]
     interval: Percent,
@@ -110,6 +134,16 @@ struct Predicted {
     prediction: Prediction,
     #[serde(flatten)]
     amounts: Amounts,
+    /// How long values are on their way; none where nothing is published, or one core cannot do it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delay: Option<Delay>,
+}
+
+impl Predicted {
+    /// Whether clients subscribe to it.
+    fn notifies(&self) -> bool {
+        self.workload.pubsub.is_none() && self.workload.messages_per_s() > 0.0
+    }
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -120,13 +154,29 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => &vec![0],
         false => &args.points,
     };
-    for &sessions in &args.sessions {
+    args.check(model.data.pubsub.is_some())?;
+    // One of them is given, or neither.
+    let numbers = [&args.sessions[..], &args.groups].concat();
+    let numbers = match numbers.is_empty() {
+        true => vec![1],
+        false => numbers,
+    };
+    for sessions in numbers {
         for &points in points {
-            let workload = args.workload(sessions, points)?;
+            let workload = match &model.data.pubsub {
+                None => args.workload(sessions, points)?,
+                Some(encoding) => args.published(encoding, sessions, points)?,
+            };
+            let prediction = model.predict(&workload, level);
+            let (phases, link) = (args.phases.into(), args.link.as_ref());
             all.push(Predicted {
                 sessions,
                 points,
-                prediction: model.predict(&workload, level),
+                delay: match model.data.pubsub {
+                    None => delay::predicted(&model, &workload, &prediction, phases, link),
+                    Some(_) => None,
+                },
+                prediction,
                 amounts: Amounts::of(&model, &workload, level),
                 workload,
             });
@@ -137,6 +187,55 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
+    /// What is given has to make sense for the model.
+    fn check(&self, of_publisher: bool) -> Result<(), Failure> {
+        let of_servers = [
+            ("--sessions", !self.sessions.is_empty()),
+            ("--fanout", self.fanout.is_some()),
+            ("--sampling", self.sampling.is_some()),
+            ("--change", self.change.is_some()),
+            ("--reads", self.reads > 0.0),
+            ("--writes", self.writes > 0.0),
+            ("--link", self.link.is_some()),
+        ];
+        let of_publishers = [
+            ("--groups", !self.groups.is_empty()),
+            ("--writers", self.writers > 1),
+        ];
+        let (strange, whose) = match of_publisher {
+            true => (&of_servers[..], "a publisher"),
+            false => (&of_publishers[..], "a server"),
+        };
+        match strange.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure::usage(format!(
+                "{option}: the model is one of {whose}"
+            ))
+            .hint("clients of a server: --sessions; messages of a publisher: --groups")),
+        }
+    }
+
+    /// What a publisher sends.
+    fn published(&self, encoding: &str, groups: u32, points: u32) -> Result<Workload, Failure> {
+        let (Some(interval), 1.., 1.., 1..) = (self.publishing, groups, self.writers, points)
+        else {
+            return Err(
+                Failure::usage("a publisher's model wants --points and --publishing")
+                    .hint("so many signals every cycle: --points 1000 --publishing 10ms"),
+            );
+        };
+        let messages = f64::from(groups);
+        let sets = f64::from(self.writers);
+        let fields = f64::from(points) / messages / sets;
+        let ms = interval.as_secs_f64() * 1e3;
+        Ok(Workload {
+            subscriptions: sets,
+            payload_bytes: self.value_bytes.map_or(4.0, f64::from),
+            security: self.security,
+            ..Workload::of_publisher(encoding, messages, fields, ms)
+        })
+    }
+
     fn workload(&self, sessions: u32, points: u32) -> Result<Workload, Failure> {
         let numbers = [self.reads, self.writes];
         if numbers.iter().any(|it| !(*it >= 0.0 && it.is_finite())) {
@@ -148,6 +247,7 @@ impl Args {
             writes_per_s: self.writes,
             batch: f64::from(self.batch),
             queue: f64::from(self.queue),
+            payload_bytes: self.value_bytes.map_or(8.0, f64::from),
             security: self.security,
             ..Workload::idle()
         };
@@ -186,7 +286,7 @@ fn draw(out: &mut String, all: &[Predicted]) -> fmt::Result {
     writeln!(
         out,
         "{:>8}{:>10}{:>14}{:>22}{:>16}",
-        "sessions",
+        sessions(all),
         "points",
         "CPU",
         format!("{:.0} % interval", level * 100.0),
@@ -211,20 +311,23 @@ fn draw(out: &mut String, all: &[Predicted]) -> fmt::Result {
         [it] => {
             costs(out, &it.prediction)?;
             it.amounts.draw(out, "", 12)?;
+            if it.notifies() {
+                delays::draw(out, "", 12, it.delay.as_ref())?;
+            }
         }
         several => {
-            let lines = several.iter().map(|it| (it, it.amounts.cells()));
-            let mut lines = lines.filter(|it| !it.1.is_empty()).peekable();
-            if lines.peek().is_some() {
-                writeln!(
-                    out,
-                    "\n{:>8}{:>10}{:>36}",
-                    "sessions", "points", "memory, sent"
-                )?;
-            }
-            for (it, cells) in lines {
-                writeln!(out, "{:>8}{:>10}{cells}", it.sessions, it.points)?;
-            }
+            let cells = |it: &Predicted| it.amounts.cells();
+            table(out, several, &format!("{:>36}", "memory, sent"), cells)?;
+            let cells = |it: &Predicted| match it.notifies() {
+                true => delays::cells(it.delay.as_ref()),
+                false => String::new(),
+            };
+            table(
+                out,
+                several,
+                &format!("{:>14}{:>14}", "delay p50", "p95"),
+                cells,
+            )?;
         }
     }
     let mut unknown: Vec<&String> = all.iter().flat_map(|it| &it.prediction.unknown).collect();
@@ -232,6 +335,32 @@ fn draw(out: &mut String, all: &[Predicted]) -> fmt::Result {
     unknown.dedup();
     for it in unknown {
         show::wrapped(out, &format!("not known   {it}"))?;
+    }
+    Ok(())
+}
+
+/// What the loads have so many of.
+fn sessions(all: &[Predicted]) -> &'static str {
+    match all.iter().any(|it| it.workload.pubsub.is_some()) {
+        true => "groups",
+        false => "sessions",
+    }
+}
+
+/// What else is said of several loads: nothing where there is nothing to say.
+fn table(
+    out: &mut String,
+    all: &[Predicted],
+    head: &str,
+    cells: impl Fn(&Predicted) -> String,
+) -> fmt::Result {
+    let lines: Vec<_> = all.iter().map(|it| (it, cells(it))).collect();
+    if lines.iter().all(|(_, cells)| cells.is_empty()) {
+        return Ok(());
+    }
+    writeln!(out, "\n{:>8}{:>10}{head}", sessions(all), "points")?;
+    for (it, cells) in lines.into_iter().filter(|(_, cells)| !cells.is_empty()) {
+        writeln!(out, "{:>8}{:>10}{cells}", it.sessions, it.points)?;
     }
     Ok(())
 }

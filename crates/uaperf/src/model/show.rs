@@ -178,7 +178,7 @@ fn unknown(out: &mut String, model: &Model) -> fmt::Result {
         let names: Vec<&str> = model
             .dropped
             .iter()
-            .filter(|it| it.why == why)
+            .filter(|it| it.why == why && it.term.is_of(model.data.pubsub.is_some()))
             .map(|it| it.term.name())
             .collect();
         if !names.is_empty() {

@@ -62,6 +62,9 @@ pub struct Catalogue {
     pub experiment: Vec<Experiment>,
     /// Parameters of a short run, by scenario.
     pub quick: BTreeMap<String, Vec<String>>,
+    /// Sessions of the runs that a model is fitted to, to be held against the others, by scenario.
+    #[serde(default)]
+    pub fitted: BTreeMap<String, u32>,
 }
 
 impl Catalogue {

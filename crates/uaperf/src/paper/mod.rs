@@ -24,7 +24,7 @@ pub struct Args {
 enum Command {
     List(List),
     Show(Show),
-    Run(run::Args),
+    Run(Box<run::Args>),
 }
 
 /// Show every table, figure and result in words, and how it is repeated
@@ -68,7 +68,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             screen::out().write_all(ready.text.as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Run(args) => run::run(args, &catalogue, global),
+        Command::Run(args) => run::run(*args, &catalogue, global),
     }
 }
 

@@ -16,11 +16,12 @@ use super::catalogue::{Catalogue, Ready};
 use crate::failure::Failure;
 use crate::fleet::Spec;
 use crate::global::Global;
+use crate::model::held_out;
 use crate::scenario::parameter;
 use crate::scenario::run::{Bundled, carry_out};
 use crate::screen::{self, tell};
 use crate::serving::{Folder, Serving};
-use crate::{pcap, peers, quick, results, reverse};
+use crate::{pcap, peers, quick, results, reverse, written};
 
 /// Carry out experiments, each into a folder with a page
 #[derive(Debug, clap::Args)]
@@ -64,6 +65,8 @@ pub struct Args {
     #[arg(short, long)]
     quiet: bool,
     #[command(flatten)]
+    feed: quick::feed::Args,
+    #[command(flatten)]
     pcap: pcap::Args,
 }
 
@@ -95,7 +98,7 @@ const BENCH: &str = "nsu=urn:bench;i=1000..1999";
 struct Done {
     name: String,
     exit: Exit,
-    page: Option<PathBuf>,
+    pages: Vec<PathBuf>,
     told: Vec<String>,
 }
 
@@ -116,6 +119,8 @@ pub fn run(args: Args, catalogue: &Catalogue, global: &Global) -> anyhow::Result
     let control = Control::default();
     if !args.dry_run {
         quick::interrupted(&control)?;
+        written::check([("--live-file", &args.feed.live_file)], &[])?;
+        args.feed.open()?;
     }
     let mut done = Vec::new();
     for (place, ready) in chosen.iter().enumerate() {
@@ -242,11 +247,23 @@ fn one(
         true => results::read(std::slice::from_ref(&folder))?,
         false => Vec::new(),
     };
+    let mut told = report::shapes(&runs);
+    let mut pages = Vec::from_iter(is_there.then_some(page));
+    let fitted = catalogue.fitted.get(ready.name).filter(|_| is_there);
+    match fitted.map(|sessions| held_out(&folder, *sessions)) {
+        Some(Ok(found)) => {
+            told.push(found.told);
+            pages.push(found.page);
+        }
+        // Where a run was ended early there may be too little.
+        Some(Err(error)) => told.push(error.to_string()),
+        None => {}
+    }
     Ok(Done {
         name: stem.replace('/', "."),
         exit,
-        page: is_there.then_some(page),
-        told: report::shapes(&runs),
+        pages,
+        told,
     })
 }
 
@@ -298,7 +315,7 @@ fn write_screen(text: &mut String, done: &[Done], out: &Path) -> std::fmt::Resul
         for told in &it.told {
             writeln!(text, "  {told}")?;
         }
-        if let Some(page) = &it.page {
+        for page in &it.pages {
             writeln!(text, "  page  {}", page.display())?;
         }
     }

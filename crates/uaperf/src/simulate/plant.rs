@@ -7,12 +7,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use judge::Exit;
-use model::plant::{Phases, Plant};
+use model::plant::Plant;
 use plan::unit::duration;
 use simulate::{Engine, Files};
 
 use super::{files, screen as drawn, world};
 use crate::failure::Failure;
+use crate::model::delays::Begin;
 use crate::model::{self as models, Who};
 use crate::quick::interrupt;
 use crate::screen::{self, tell};
@@ -36,7 +37,7 @@ pub struct Args {
     duration: Option<Duration>,
     /// When publishing intervals of a server's clients begin, instead of what the file says
     #[arg(long, value_name = "WHEN")]
-    phases: Option<When>,
+    phases: Option<Begin>,
     /// Where chance comes from: the same number, the same run
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -49,16 +50,6 @@ pub struct Args {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum When {
-    /// At the same moment
-    Aligned,
-    /// By chance
-    Random,
-    /// Evenly spread
-    Staggered,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -101,16 +92,6 @@ Examples:
   uaperf simulate plant line4.toml --model burger2019 --phases staggered --out results/line4
   uaperf show results/line4/controller.json";
 
-impl From<When> for Phases {
-    fn from(it: When) -> Self {
-        match it {
-            When::Aligned => Self::Aligned,
-            When::Random => Self::Random,
-            When::Staggered => Self::Staggered,
-        }
-    }
-}
-
 /// More run files than these are not written.
 const MOST_FILES: u64 = 1_000;
 
@@ -119,7 +100,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let model = args
         .model
         .as_ref()
-        .map(|it| models::model(it))
+        .map(|it| models::server_model(it))
         .transpose()?;
     let text = models::text(&args.plant)?;
     let wrong = |error: String| Failure::new(format!("{}: {error}", args.plant.display()));

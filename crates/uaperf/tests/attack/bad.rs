@@ -25,8 +25,8 @@ impl Fault {
 }
 
 /// More connections than good clients make.
-const CROWD: usize = 40;
-const LEAK: usize = 1 << 20;
+const CROWD: usize = 24;
+const LEAK: usize = 2 << 20;
 
 /// What this program is instead of its tests, when it is started again: a bad server of this fault, before this good one.
 const FAULT: &str = "UAPERF_TEST_FAULT";

@@ -21,14 +21,14 @@ fn what_a_plant_does_to_its_messages_is_what_a_listener_finds_behind_a_broker() 
     std::fs::write(&file, PLANT).unwrap();
     for mapping in ["uadp", "json"] {
         let url = broker.url(&format!("/{mapping}"));
-        let listener = listen(folder.path(), &format!("{url}/#"), &["--duration", "6s"]);
+        let listener = listen(folder.path(), &format!("{url}/#"), &["--duration", "8s"]);
         // One after the other, so that each message has one of them at most.
         let windows = [
             ("drop", "1s"),
             ("corrupt", "1500ms"),
             ("repeat", "2s"),
             ("reorder", "2500ms"),
-            ("delay=25ms", "3s"),
+            ("delay=100ms", "3s"),
         ];
         let faults = windows.map(|(effect, after)| {
             format!("--fault={effect},on=datagram,every=4,after={after},for=400ms")

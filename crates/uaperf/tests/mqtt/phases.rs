@@ -4,7 +4,6 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use record::Run;
 use record::run::{About, Kind, PubSub};
@@ -229,7 +228,7 @@ fn brokers_that_stop_are_slow_refuse_or_are_not_there_make_no_pass() {
     assert!(context.contains("the broker refuses"), "{context}");
 
     // It ends while both ends are there.
-    let scenario = phase(&stopped.url("")).replace("600ms", "1500ms");
+    let scenario = phase(&stopped.url("")).replace("600ms", "3s");
     std::fs::remove_dir_all(folder.path().join("out")).unwrap();
     std::fs::write(folder.path().join("x.toml"), scenario).unwrap();
     let words = ["run", "x.toml", "--out", "out", "--quiet"];
@@ -238,7 +237,7 @@ fn brokers_that_stop_are_slow_refuse_or_are_not_there_make_no_pass() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(1000));
+    super::one_comes(folder.path(), &stopped);
     stopped.stop();
     let ended = running.wait().unwrap();
     assert_eq!(ended.code(), Some(1));

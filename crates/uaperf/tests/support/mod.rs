@@ -48,6 +48,15 @@ impl Said {
             err: text(&output.stderr),
         }
     }
+
+    /// Agents measured, and all is there. On a machine that others use, too, a verdict may speak of the generator, or of an
+    /// agent that began late, which is not lost.
+    pub fn is_measured(&self) -> bool {
+        let words: Vec<&str> = self.out.split_whitespace().collect();
+        let words = words.join(" ");
+        let late = words.contains(" after the others") && !words.contains("was lost");
+        matches!(self.code, 0 | 4) || self.code == 1 && late
+    }
 }
 
 pub fn text(bytes: &[u8]) -> String {
