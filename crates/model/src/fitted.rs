@@ -68,6 +68,9 @@ pub struct Model {
     pub rung: Rung,
     /// What it was made from.
     pub data: Data,
+    /// How fast the machine was: values in a second that one thread asked the built-in server for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibrated: Option<f64>,
     /// How wake-ups count.
     pub wake: Wake,
     /// What each term costs.

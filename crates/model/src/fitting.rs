@@ -130,6 +130,7 @@ pub fn fit(rows: &[Row], rung: Rung) -> Result<Model, FitError> {
             configurations: points.len(),
             pubsub: rows.iter().find_map(|row| row.workload.pubsub.clone()),
         },
+        calibrated: None,
         wake,
         coefficients: coefficients(&costs, &by_fold, &points),
         dropped: left

@@ -14,6 +14,7 @@ use plan::unit::{Rate, duration};
 use wire::channel::Protection;
 use wire::policy::Policy;
 
+use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen::tell;
 use crate::serving::{self, Folder, Serving};
@@ -85,6 +86,16 @@ pub fn kept() -> Option<Calibration> {
 /// Whether a calibration is of this host and build; nothing if there is none.
 pub fn is_current() -> Option<bool> {
     Some(kept()?.is_of(&observe::fingerprint()))
+}
+
+/// How fast this host is: values in a second that one thread asked of the built-in server.
+pub fn speed() -> Result<f64, Failure> {
+    let current = kept().filter(|it| it.is_of(&observe::fingerprint()));
+    let speed = current.and_then(|it| it.values_per_s(u32::MAX));
+    speed.ok_or_else(|| {
+        Failure::usage("how fast this host is was not measured by this build")
+            .hint("uaperf calibrate")
+    })
 }
 
 /// How much of what this host can do a load was: to be said beside a result. Nothing if it was

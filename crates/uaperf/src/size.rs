@@ -12,6 +12,7 @@ use model::size::{Fit, Sized, size};
 use plan::unit::Percent;
 use serde::Serialize;
 
+use crate::calibrate;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::model as models;
@@ -25,12 +26,17 @@ pub struct Args {
     /// The plant: a file with its kinds of nodes
     #[arg(value_name = "PLANT.toml")]
     plant: PathBuf,
-    /// A model file, or burger2019 for a Raspberry Pi Zero as published
+    /// A model file, or one that comes with the program: burger2019 (a Raspberry Pi Zero, as published), plant, open62541, pyopcua (as
+    /// measured)
     #[arg(long, value_name = "MODEL")]
     model: PathBuf,
     /// Whether each point goes to one client or to each of them, instead of what the file says
     #[arg(long, value_name = "WHO")]
     fanout: Option<Who>,
+    /// Scale costs to cores like those of this host, by what `uaperf calibrate` found here and where the model is from; that
+    /// doubles intervals
+    #[arg(long)]
+    here: bool,
     /// How often intervals shall hold
     #[arg(long, value_name = "PERCENT", default_value = "95%")]
     interval: Percent,
@@ -84,8 +90,21 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     )?;
     let model: Model = models::server_model(&args.model)?;
     let text = models::text(&args.plant)?;
-    let plant = Plant::read(&text, args.fanout.map(Into::into))
+    let mut plant = Plant::read(&text, args.fanout.map(Into::into))
         .map_err(|error| Failure::new(format!("{}: {error}", args.plant.display())))?;
+    if args.here {
+        let there = model.calibrated.ok_or_else(|| {
+            Failure::usage(format!(
+                "--here: {} does not say how fast its machine was",
+                args.model.display()
+            ))
+            .hint("uaperf calibrate there, and uaperf model fit --here")
+        })?;
+        let faster = calibrate::speed()? / there;
+        for node in &mut plant.nodes {
+            node.speed *= faster;
+        }
+    }
     let level = level(args.interval)?;
     let amounts = |it: &Node| Amounts::of(&model, &it.workload(), level);
     let answer = Answer {

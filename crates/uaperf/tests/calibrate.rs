@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use serde_json::Value;
-use support::{Server, command, json, program, text};
+use support::{Said, Server, command, json, program, text};
 
 mod support;
 
@@ -73,4 +73,48 @@ fn a_budget_that_makes_no_sense_is_refused_with_what_is_allowed() {
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
     assert!(said.contains("--budget"), "{said}");
+}
+
+#[test]
+fn costs_are_scaled_to_a_host_that_was_calibrated() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = "name = 'x'\nfanout = 'share'\n[[node]]\nname = 'n'\npoints = 500\nclients = 4\npublishing = '100ms'\n";
+    std::fs::write(folder.path().join("x.toml"), plant).unwrap();
+    let run = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let home = folder.path().join("configuration");
+        Said::by(command(folder.path(), &words).env("XDG_CONFIG_HOME", home))
+    };
+    let never = run("size x.toml --model plant --here");
+    assert_eq!(never.code, 2, "{}", never.out);
+    assert!(never.err.contains("uaperf calibrate"), "{}", never.err);
+    let none = run("size x.toml --model burger2019 --here");
+    assert!(
+        none.err.contains("how fast its machine was"),
+        "{}",
+        none.err
+    );
+    let calibrated = run("calibrate --budget 1s --quiet --json");
+    assert_eq!(calibrated.code, 0, "{}", calibrated.err);
+    let sized = |words: &str| -> Value {
+        let said = run(words);
+        assert_eq!(said.code, 0, "{}", said.err);
+        serde_json::from_str(&said.out).unwrap()
+    };
+    let usual = sized("size x.toml --model plant --json");
+    let here = sized("size x.toml --model plant --json --here");
+    let of = |it: &Value, what: &str| it["nodes"][0]["cpu"][what].as_f64().unwrap();
+    // A debug build is slower than the machine of the model: costs are higher, by as much as cores are slower.
+    let slower = 1.0 / here["nodes"][0]["node"]["speed"].as_f64().unwrap();
+    let ratio = of(&here, "cpu_percent") / of(&usual, "cpu_percent");
+    assert!((ratio / slower - 1.0).abs() < 1e-6, "{ratio} {slower}");
+    let width = |it: &Value| of(it, "high") / of(it, "cpu_percent");
+    assert!((width(&here) / width(&usual).powi(2) - 1.0).abs() < 1e-6);
+    // A model of this host is not scaled to it.
+    let table = "sessions,items,publishing_ms,cpu_percent\n1,10,100,2\n1,100,100,3\n5,100,100,8\n5,10,500,2.2\n";
+    std::fs::write(folder.path().join("rows.csv"), table).unwrap();
+    let fitted = run("model fit rows.csv --here");
+    assert_eq!(fitted.code, 0, "{}", fitted.err);
+    let own = sized("size x.toml --model model.json --json --here");
+    assert_eq!(own["nodes"][0]["node"]["speed"], 1.0);
 }

@@ -652,3 +652,30 @@ fn what_a_publisher_spends_becomes_a_model_of_its_own() {
     let wrong = said(at, &words.split(' ').collect::<Vec<_>>());
     assert_eq!(wrong.code, 2, "{}", wrong.out);
 }
+
+#[test]
+fn a_plant_is_sized_for_a_server_that_was_measured_and_named_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let plant = docs("use_case_1.toml");
+    let sized = said(folder.path(), &["size", &plant, "--model", "open62541"]);
+    assert_eq!(sized.code, 0, "{}", sized.err);
+    let words = sized.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = "model open62541 1.5.10, measured on a virtual machine";
+    assert!(words.contains(named), "{}", sized.out);
+    assert!(
+        words.contains("memory") && words.contains("Mbit/s"),
+        "{}",
+        sized.out
+    );
+    // Its rows are those that are kept.
+    let rows = docs("campaigns/open62541.csv");
+    let checked = said(folder.path(), &["model", "check", "open62541", &rows]);
+    let seen = "the rows that the model was fitted to";
+    assert!(checked.out.contains(seen), "{}{}", checked.out, checked.err);
+    let none = said(folder.path(), &["model", "show", "nobody"]);
+    assert!(
+        none.err.contains("burger2019, plant, open62541, pyopcua"),
+        "{}",
+        none.err
+    );
+}

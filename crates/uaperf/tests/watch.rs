@@ -65,7 +65,7 @@ fn what_lines_say_adds_up_to_what_the_end_says_and_the_cost_is_there() {
         "--interval",
         "20ms",
         "--duration",
-        "3s",
+        "600ms",
         "--json",
         "--counters",
     ];

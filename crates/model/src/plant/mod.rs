@@ -214,7 +214,7 @@ impl Node {
             let wider = |end: f64| end * end / found.cpu_percent.max(f64::MIN_POSITIVE);
             (found.low, found.high) = (wider(found.low), wider(found.high));
             found.unknown.push(format!(
-                "its cores: their speed of {} is a guess until something is measured there; the interval is doubled",
+                "its cores: their speed of {:.2} is a guess until something is measured there; the interval is doubled",
                 self.speed
             ));
         }

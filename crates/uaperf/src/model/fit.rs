@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use model::{FitError, Rung, fit, row};
 
 use super::{input, show};
+use crate::calibrate;
 use crate::failure::Failure;
 use crate::lost;
 use crate::screen;
@@ -27,6 +28,10 @@ pub struct Args {
     /// Only runs with so many sessions; the others can be what the model is held against
     #[arg(long, value_name = "N", value_delimiter = ',')]
     sessions: Vec<u32>,
+    /// The runs are of this host: keep how fast it is, as `uaperf calibrate` found, so that `uaperf size --here` can scale
+    /// costs to other hosts
+    #[arg(long)]
+    here: bool,
     /// What kind of model
     #[arg(long, value_name = "KIND", default_value = "cost")]
     kind: Kind,
@@ -49,6 +54,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let out_file = Some(args.out.clone());
     written::check([("--out", &out_file), ("--csv", &args.csv)], &args.data)?;
     let rows = input::with_sessions(input::rows(&args.data)?, &args.sessions)?;
+    let speed = args.here.then(calibrate::speed).transpose()?;
     let rung = match args.kind {
         Kind::Cost => Rung::Cost,
         Kind::Exponent => Rung::Exponent,
@@ -68,6 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Failure::new(error.to_string()).hint(hint)
     })?;
     model.name = args.name;
+    model.calibrated = speed;
     written::put("--out", &args.out, model.to_json().as_bytes());
     let taken =
         written::is_output(&args.out) || args.csv.as_deref().is_some_and(written::is_output);

@@ -58,7 +58,8 @@ Examples:
   uaperf model check server.json results/held-out --max-error 10%
   uaperf model next server.json --plant line4.toml --out next.toml
   uaperf model noise results/20260301T093000Z-sweep
-  uaperf model show burger2019       of published figures; comes with the program";
+  uaperf model show burger2019       of published figures; comes with the program
+  uaperf model show open62541        of a server that was measured; so do plant and pyopcua";
 
 /// Carries out `uaperf model`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {

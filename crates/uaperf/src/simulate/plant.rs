@@ -26,7 +26,7 @@ pub struct Args {
     /// The plant: the file that `uaperf size` reads, with links and events
     #[arg(value_name = "PLANT.toml")]
     plant: PathBuf,
-    /// A model file, or burger2019 for a Raspberry Pi Zero as published [default: the file's own costs]
+    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua [default: the file's own costs]
     #[arg(long, value_name = "MODEL")]
     model: Option<PathBuf>,
     /// Whether each point goes to one client or to each of them, instead of what the file says
