@@ -168,6 +168,9 @@ impl Term {
             false => 0.0,
         };
         let samples = || of.samples_between_per_s() + of.samples_at_publishing_per_s();
+        if !self.is_of(of.pubsub.is_some()) {
+            return 0.0;
+        }
         match self {
             Self::Base => 1.0,
             Self::Message => of.messages_per_s(),
@@ -185,9 +188,9 @@ impl Term {
             Self::Sample => of.samples_between_per_s(),
             Self::SampleAtPublishing => of.samples_at_publishing_per_s(),
             Self::Update => of.updates_per_s(),
-            Self::Session => of.open()[0],
-            Self::Subscription => of.open()[1],
-            Self::Item => of.open()[2],
+            Self::Session => of.sessions,
+            Self::Subscription => of.all_subscriptions(),
+            Self::Item => of.all_items(),
             Self::WakeUp => wake.effective(of.wake_ups_per_s()),
             Self::SpreadSample => samples() * libm::log2(1.0 + of.all_items() / 64.0),
             Self::Variable => of.variables,

@@ -189,10 +189,7 @@ impl Workload {
 
     /// DataSetMessages per second, of a publisher.
     pub fn data_sets_per_s(&self) -> f64 {
-        match self.pubsub {
-            None => 0.0,
-            Some(_) => self.all_subscriptions() * each_second(self.publishing_ms),
-        }
+        self.all_subscriptions() * each_second(self.publishing_ms)
     }
 
     /// Values in notifications per second.
@@ -210,7 +207,7 @@ impl Workload {
 
     /// Samples per second that are taken between publishings.
     pub fn samples_between_per_s(&self) -> f64 {
-        match self.pubsub.is_none() && self.sampling_ms < self.publishing_ms {
+        match self.sampling_ms < self.publishing_ms {
             true => self.all_items() * each_second(self.sampling_ms),
             false => 0.0,
         }
@@ -218,7 +215,7 @@ impl Workload {
 
     /// Samples per second that are taken no more often than there is a publishing.
     pub fn samples_at_publishing_per_s(&self) -> f64 {
-        match self.pubsub.is_some() || self.sampling_ms < self.publishing_ms {
+        match self.sampling_ms < self.publishing_ms {
             true => 0.0,
             false => self.all_items() * each_second(self.sampling_ms),
         }
@@ -227,14 +224,6 @@ impl Workload {
     /// Variables that are updated, per second.
     pub fn updates_per_s(&self) -> f64 {
         self.variables * each_second(self.change_ms)
-    }
-
-    /// Sessions, subscriptions and items that are open; a publisher has none.
-    pub fn open(&self) -> [f64; 3] {
-        match self.pubsub {
-            None => [self.sessions, self.all_subscriptions(), self.all_items()],
-            Some(_) => [0.0; 3],
-        }
     }
 
     /// What wakes the server up, per second: publishings, the update loop, requests.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use model::{FitError, Row, Rung, Security, Term, Workload, fit, row};
+use model::{FitError, Row, Rung, Security, Term, Wake, Workload, fit, row};
 use plan::Random;
 
 /// Microseconds: of being there, a NetworkMessage, a DataSetMessage, a field, an encrypted message.
@@ -65,8 +65,16 @@ fn rates_of_a_publisher_are_those_of_its_cycles() {
     assert_eq!(of.values_per_s(), 24_000.0);
     assert_eq!(of.wake_ups_per_s(), 200.0);
     // Nobody has a session with it, and it samples nothing.
-    assert_eq!(of.open(), [0.0; 3]);
-    assert_eq!(of.samples_at_publishing_per_s() + of.updates_per_s(), 0.0);
+    for term in [
+        Term::Session,
+        Term::Subscription,
+        Term::Item,
+        Term::SampleAtPublishing,
+        Term::SpreadSample,
+        Term::Update,
+    ] {
+        assert_eq!(term.rate(&of, Wake::Linear), 0.0, "{term:?}");
+    }
 }
 
 #[test]

@@ -168,12 +168,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let control = Control::default();
     quick::interrupted(&control)?;
     let live = ("--live-file", &args.feed.live_file);
-    match &args.out {
-        Some(file) => written::check([("--out", &Some(file.into())), live], &[])?,
-        None => {
-            written::check([live], &[])?;
-            written::check_folder(Path::new(written::FOLDER))?;
-        }
+    let out = args.out.as_ref().map(Into::into);
+    written::check([("--out", &out), live], &[])?;
+    if out.is_none() {
+        written::check_folder(Path::new(written::FOLDER))?;
     }
     args.feed.open()?;
     args.pcap.begin()?;

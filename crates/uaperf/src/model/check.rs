@@ -9,6 +9,7 @@ use judge::Exit;
 use model::checking::{Checked, check};
 use plan::unit::Percent;
 
+use super::show::percent;
 use super::{input, pictures, predict};
 use crate::failure::Failure;
 use crate::{screen, written};
@@ -94,10 +95,6 @@ fn draw(out: &mut String, it: &Checked) -> fmt::Result {
             format!("{:.1} to {:.1}", found.low, found.high),
         )?;
     }
-    let percent = |it: Option<f64>| match it {
-        Some(it) => format!("{:.1} %", it * 100.0),
-        None => "n/a".to_owned(),
-    };
     writeln!(out)?;
     if it.seen {
         writeln!(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use model::checking::check;
 use model::{Row, Rung, fit};
 
+use super::show::percent;
 use super::{input, pictures};
 use crate::failure::Failure;
 use crate::written;
@@ -31,8 +32,6 @@ pub fn held_out(folder: &Path, sessions: u32) -> Result<HeldOut, Failure> {
         .map_err(|error| Failure::new(format!("no model of {sessions} sessions: {error}")))?;
     model.name = format!("{sessions} sessions");
     let checked = check(&model, &others, LEVEL);
-    let percent =
-        |it: Option<f64>| it.map_or("n/a".to_owned(), |it| format!("{:.1} %", it * 100.0));
     let told = format!(
         "a model of the runs with {sessions} sessions is {} off on the other {}; the form of Burger et al. 2019 {}",
         percent(checked.mape),

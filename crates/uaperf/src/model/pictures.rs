@@ -3,8 +3,10 @@
 use model::checking::{Checked, CheckedRow};
 use model::plant::{Node, Plant};
 use model::size::{Frontier, Sized, frontier, over_points};
-use model::{Model, Row, Workload};
+use model::{Model, Prediction, Row, Workload};
 use report::pictures::{Bars, Chart, Curve, Part, Pictures, Shares};
+
+use super::show::percent;
 
 /// A quantity of a workload.
 type Of = fn(&Workload) -> f64;
@@ -47,8 +49,6 @@ pub fn of_check(checked: &Checked, rows: &[Row], model: &Model) -> Pictures {
         joined: false,
         ..curve("measured", each.iter().map(|it| (it.0.0, it.2)).collect())
     };
-    let percent =
-        |it: Option<f64>| it.map_or("n/a".to_owned(), |it| format!("{:.1} %", it * 100.0));
     let quantities: [(&str, Of); 4] = [
         ("sessions", |it| it.sessions),
         ("items", Workload::all_items),
@@ -163,15 +163,7 @@ fn different<'a>(each: &[(f64, &'a CheckedRow)]) -> Vec<(f64, &'a CheckedRow)> {
 fn group_over_items(of: &Workload, each: &[(f64, &CheckedRow)]) -> Chart {
     let share = |percent: f64| percent / 100.0;
     let at = different(each);
-    let said =
-        |of: &dyn Fn(&CheckedRow) -> f64| at.iter().map(|it| (it.0, share(of(it.1)))).collect();
-    let band = at.iter().map(|(_, it)| {
-        let found = &it.prediction;
-        (share(found.low), share(found.high))
-    });
-    let paper = at
-        .iter()
-        .filter_map(|(at, it)| Some((*at, share(it.prediction.paper_percent?))));
+    let over: Vec<_> = at.iter().map(|(at, it)| (*at, &it.prediction)).collect();
     let measured = each.iter().map(|(at, it)| (*at, share(it.measured)));
     let who = match of.pubsub {
         None => "sessions",
@@ -185,17 +177,14 @@ fn group_over_items(of: &Workload, each: &[(f64, &CheckedRow)]) -> Chart {
         y_of: "CPU".to_owned(),
         by_logarithm: false,
         shares: Shares::Y,
-        curves: vec![
-            Curve {
-                band: band.collect(),
-                ..curve("this model", said(&|it| it.prediction.cpu_percent))
-            },
+        curves: said(
+            &over,
+            1.0,
             Curve {
                 joined: false,
                 ..curve("measured", measured.collect())
             },
-            curve("as Burger et al. 2019", paper.collect()),
-        ],
+        ),
     }
 }
 
@@ -264,14 +253,28 @@ fn node(plant: &Plant, it: &Sized, model: &Model) -> Part {
     }
 }
 
-fn cpu_over_points(node: &Node, model: &Model, level: f64, limit: f64) -> Chart {
-    let over = over_points(node, model, level);
-    let points =
-        |of: &dyn Fn(f64) -> f64| over.iter().map(|it| (it.0, of(it.1.cpu_percent))).collect();
-    let band = over.iter().map(|it| (it.1.low / 100.0, it.1.high / 100.0));
+/// What is predicted with its interval, something beside it, and what the form of the paper says, for cores of this speed.
+fn said(over: &[(f64, &Prediction)], speed: f64, beside: Curve) -> Vec<Curve> {
+    let share = |percent: f64| percent / 100.0;
+    let found = over.iter().map(|(at, it)| (*at, share(it.cpu_percent)));
+    let band = over.iter().map(|(_, it)| (share(it.low), share(it.high)));
     let paper = over
         .iter()
-        .filter_map(|(at, it)| Some((*at, it.paper_percent? / node.speed / 100.0)));
+        .filter_map(|(at, it)| Some((*at, share(it.paper_percent? / speed))));
+    vec![
+        Curve {
+            band: band.collect(),
+            ..curve("this model", found.collect())
+        },
+        beside,
+        curve("as Burger et al. 2019", paper.collect()),
+    ]
+}
+
+fn cpu_over_points(node: &Node, model: &Model, level: f64, limit: f64) -> Chart {
+    let over = over_points(node, model, level);
+    let over: Vec<_> = over.iter().map(|(at, it)| (*at, it)).collect();
+    let limit = over.iter().map(|it| (it.0, limit)).collect();
     Chart {
         title: "CPU over points".to_owned(),
         told: format!(
@@ -282,14 +285,7 @@ fn cpu_over_points(node: &Node, model: &Model, level: f64, limit: f64) -> Chart 
         y_of: "CPU".to_owned(),
         by_logarithm: false,
         shares: Shares::Y,
-        curves: vec![
-            Curve {
-                band: band.collect(),
-                ..curve("this model", points(&|it| it / 100.0))
-            },
-            curve("the limit", points(&|_| limit)),
-            curve("as Burger et al. 2019", paper.collect()),
-        ],
+        curves: said(&over, node.speed, curve("the limit", limit)),
     }
 }
 

@@ -206,7 +206,7 @@ fn errors(out: &mut String, name: &str, metrics: Option<&Metrics>) -> fmt::Resul
     let Some(it) = metrics else {
         return writeln!(out, "{name:<32}     cannot be fitted");
     };
-    let percent = |it: f64| format!("{:.1} %", it * 100.0);
+    let percent = |it: f64| percent(Some(it));
     let r2 = it
         .r2
         .map_or_else(|| "n/a".to_owned(), |it| format!("{it:.3}"));
@@ -217,6 +217,11 @@ fn errors(out: &mut String, name: &str, metrics: Option<&Metrics>) -> fmt::Resul
         percent(it.median),
         percent(it.p90)
     )
+}
+
+/// A share as people read it; there may be nothing to take it of.
+pub fn percent(it: Option<f64>) -> String {
+    it.map_or("n/a".to_owned(), |it| format!("{:.1} %", it * 100.0))
 }
 
 /// Three digits.
