@@ -13,28 +13,40 @@ struct Campaign {
     name: &'static str,
     /// The mean error on loads that were held out, at most.
     mape: f64,
+    /// The same as a share of that of the paper's form.
+    of_paper: f64,
     /// The same on loads with more sessions than any that was fitted to.
     beyond: f64,
     /// The largest number of sessions that those were fitted to.
     sessions: f64,
 }
 
-const CAMPAIGNS: [Campaign; 3] = [
+const CAMPAIGNS: [Campaign; 4] = [
     Campaign {
         name: "plant",
         mape: 0.10,
+        of_paper: 0.5,
         beyond: 0.35,
         sessions: 10.0,
     },
     Campaign {
         name: "open62541",
         mape: 0.12,
+        of_paper: 0.5,
         beyond: 0.65,
         sessions: 10.0,
     },
     Campaign {
         name: "pyopcua",
         mape: 0.10,
+        of_paper: 0.5,
+        beyond: 0.25,
+        sessions: 3.0,
+    },
+    Campaign {
+        name: "node-opcua",
+        mape: 0.10,
+        of_paper: 0.6,
         beyond: 0.25,
         sessions: 3.0,
     },
@@ -72,7 +84,11 @@ fn loads_that_were_held_out_are_predicted_and_better_than_by_the_form_of_the_pap
         assert!(found.mape <= it.mape, "{}: {found:?}", it.name);
         assert!(found.r2.unwrap() >= 0.95, "{}: {found:?}", it.name);
         let paper = model.paper_metrics.as_ref().unwrap();
-        assert!(found.mape <= paper.mape / 2.0, "{}: {paper:?}", it.name);
+        assert!(
+            found.mape <= paper.mape * it.of_paper,
+            "{}: {paper:?}",
+            it.name
+        );
         let memory = model.memory.as_ref().unwrap().metrics.mape;
         assert!(memory <= 0.10, "{}: memory {memory}", it.name);
         let bytes = model.bytes.as_ref().unwrap().metrics.mape;

@@ -674,7 +674,8 @@ fn a_plant_is_sized_for_a_server_that_was_measured_and_named_as_such() {
     assert!(checked.out.contains(seen), "{}{}", checked.out, checked.err);
     let none = said(folder.path(), &["model", "show", "nobody"]);
     assert!(
-        none.err.contains("burger2019, plant, open62541, pyopcua"),
+        none.err
+            .contains("burger2019, plant, open62541, pyopcua, node-opcua"),
         "{}",
         none.err
     );

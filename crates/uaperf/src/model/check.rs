@@ -17,7 +17,7 @@ use crate::{screen, written};
 /// Hold a model against runs that it was not fitted to
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua
+    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua, node-opcua
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Result files, folders of them, and tables (.csv)

@@ -11,27 +11,36 @@ use crate::screen::tell;
 /// The model of published figures that comes with the program.
 const BURGER2019: &str = "burger2019";
 
-/// What `uaperf calibrate` found of the machine that they were measured on.
+/// What `uaperf calibrate` found of the machine that three of them were measured on.
 const MACHINE: f64 = 10_240_400.0;
 
-/// Servers that were measured, what they are, and the rows: their models come with the program, too.
-const MEASURED: [(&str, &str, &str); 3] = [
-    (
-        "plant",
-        "the built-in server",
-        include_str!("../../../../docs/model/campaigns/plant.csv"),
-    ),
-    (
-        "open62541",
-        "open62541 1.5.10",
-        include_str!("../../../../docs/model/campaigns/open62541.csv"),
-    ),
-    (
-        "pyopcua",
-        "python-opcua 0.98.13",
-        include_str!("../../../../docs/model/campaigns/pyopcua.csv"),
-    ),
-];
+/// A server that was measured: its model comes with the program, too.
+struct Measured {
+    name: &'static str,
+    /// What it is.
+    what: &'static str,
+    /// What `uaperf calibrate` found of its machine, if it was asked.
+    machine: Option<f64>,
+    rows: &'static str,
+}
+
+macro_rules! measured {
+    ($($name:literal $what:literal $machine:expr;)*) => {
+        [$(Measured {
+            name: $name,
+            what: $what,
+            machine: $machine,
+            rows: include_str!(concat!("../../../../docs/model/campaigns/", $name, ".csv")),
+        }),*]
+    };
+}
+
+const MEASURED: [Measured; 4] = measured! {
+    "plant" "the built-in server" Some(MACHINE);
+    "open62541" "open62541 1.5.10" Some(MACHINE);
+    "pyopcua" "python-opcua 0.98.13" Some(MACHINE);
+    "node-opcua" "node-opcua 2.182.2" None;
+};
 
 /// Rows of tables (`.csv`), result files and folders of them. Phases that are no rows are named on standard error.
 pub fn rows(paths: &[PathBuf]) -> Result<Vec<Row>, Failure> {
@@ -92,25 +101,28 @@ pub fn model(path: &Path) -> Result<Model, Failure> {
     if path == Path::new(BURGER2019) {
         return published::burger2019().map_err(|error| Failure::new(error.to_string()));
     }
-    if let Some(found) = MEASURED.iter().find(|it| path == Path::new(it.0)) {
+    if let Some(found) = MEASURED.iter().find(|it| path == Path::new(it.name)) {
         return measured(found);
     }
     let read = |error: std::io::Error| {
         Failure::new(format!("cannot read {}: {error}", path.display())).hint(format!(
             "`uaperf model fit` makes one; {BURGER2019}, {} come with the program",
-            MEASURED.map(|it| it.0).join(", ")
+            MEASURED.map(|it| it.name).join(", ")
         ))
     };
     let text = std::fs::read_to_string(path).map_err(read)?;
     Model::from_json(&text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
 
-fn measured((_, what, rows): &(&str, &str, &str)) -> Result<Model, Failure> {
-    let rows = row::read(rows).map_err(|error| Failure::new(error.to_string()))?;
+fn measured(it: &Measured) -> Result<Model, Failure> {
+    let rows = row::read(it.rows).map_err(|error| Failure::new(error.to_string()))?;
     let model = fit(&rows, Rung::Cost).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Model {
-        calibrated: Some(MACHINE),
-        name: format!("{what}, measured on a virtual machine with two shared cores"),
+        calibrated: it.machine,
+        name: format!(
+            "{}, measured on a virtual machine with two shared cores",
+            it.what
+        ),
         ..model
     })
 }
@@ -135,9 +147,9 @@ mod tests {
     #[test]
     fn the_models_that_come_with_the_program_are_there() {
         assert_eq!(model(Path::new(BURGER2019)).unwrap().data.rows, 4);
-        for (name, what, _) in MEASURED {
-            let model = model(Path::new(name)).unwrap();
-            assert!(model.name.starts_with(what) && model.data.rows >= 32);
+        for it in MEASURED {
+            let model = model(Path::new(it.name)).unwrap();
+            assert!(model.name.starts_with(it.what) && model.data.rows >= 32);
         }
     }
 }

@@ -59,7 +59,7 @@ Examples:
   uaperf model next server.json --plant line4.toml --out next.toml
   uaperf model noise results/20260301T093000Z-sweep
   uaperf model show burger2019       of published figures; comes with the program
-  uaperf model show open62541        of a server that was measured; so do plant and pyopcua";
+  uaperf model show open62541        of a server that was measured; so do plant, pyopcua, node-opcua";
 
 /// Carries out `uaperf model`.
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {

@@ -22,7 +22,7 @@ use crate::{lost, screen, written};
 /// Choose which loads to measure next, for the narrowest intervals of a plant or of loads that are named
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua
+    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua, node-opcua
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// The plant whose intervals shall become narrow

@@ -165,9 +165,11 @@ fn group_over_items(of: &Workload, each: &[(f64, &CheckedRow)]) -> Chart {
     let at = different(each);
     let over: Vec<_> = at.iter().map(|(at, it)| (*at, &it.prediction)).collect();
     let measured = each.iter().map(|(at, it)| (*at, share(it.measured)));
-    let who = match of.pubsub {
-        None => "sessions",
-        Some(_) => "NetworkMessages",
+    let who = match (&of.pubsub, of.sessions == 1.0) {
+        (None, true) => "session",
+        (None, false) => "sessions",
+        (Some(_), true) => "NetworkMessage",
+        (Some(_), false) => "NetworkMessages",
     };
     Chart {
         title: format!("{} {who}, every {} ms", of.sessions, of.publishing_ms),

@@ -21,7 +21,7 @@ use crate::screen;
 /// Predict what a server spends on loads
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua
+    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua, node-opcua
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Clients, with a session each; several numbers make a table [default: 1]

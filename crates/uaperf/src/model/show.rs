@@ -13,7 +13,7 @@ use crate::screen;
 /// Show a model: costs, errors, what it does not know
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua
+    /// A model file, or one that comes with the program: burger2019, plant, open62541, pyopcua, node-opcua
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// Print the whole model as JSON
