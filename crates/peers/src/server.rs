@@ -23,6 +23,8 @@ pub struct StartOptions {
     pub pki: Option<PathBuf>,
     /// Trust only the client certificates in `trusted/certs` of that folder.
     pub strict: bool,
+    /// What its environment has besides what it inherits: `JAVA_TOOL_OPTIONS`, `-Xmx512m`.
+    pub environment: Vec<(String, String)>,
     /// More arguments, as they are.
     pub extra: Vec<String>,
     /// How long it may take to accept connections.
@@ -37,6 +39,7 @@ impl Default for StartOptions {
             pin: None,
             pki: None,
             strict: false,
+            environment: Vec::new(),
             extra: Vec::new(),
             // Node and Java compile as they start, on two cores that do other things as well.
             patience: Duration::from_secs(60),
@@ -271,6 +274,12 @@ impl Launch {
 
         let mut command = process::command(words);
         command.current_dir(&run).stdout(out).stderr(err);
+        command.envs(
+            options
+                .environment
+                .iter()
+                .map(|(name, value)| (name, value)),
+        );
         // A group of its own: Ctrl-C is for the program that measures, which then ends the
         // server in its own time.
         #[cfg(unix)]

@@ -73,6 +73,27 @@ fn a_pinned_server_runs_on_that_cpu_alone() {
     assert_eq!(allowed, Some("Cpus_allowed_list:\t0"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_has_the_environment_that_it_is_given() {
+    let Some(stack) = require("asyncua") else {
+        return;
+    };
+    let options = StartOptions {
+        environment: vec![("UAPERF_GIVEN".into(), "-Xmx512m -Dx=1".into())],
+        ..StartOptions::default()
+    };
+    let server = start(stack, &options);
+    let all = std::fs::read(format!("/proc/{}/environ", server.pid())).unwrap();
+    let given = all.split(|byte| *byte == 0);
+    assert_eq!(
+        given
+            .filter(|it| *it == b"UAPERF_GIVEN=-Xmx512m -Dx=1")
+            .count(),
+        1
+    );
+}
+
 /// Runs one of the tests below in a process of its own; gives it and the number that it prints.
 fn holder(test: &str) -> (Child, u32) {
     let mut starter = Command::new(std::env::current_exe().unwrap())

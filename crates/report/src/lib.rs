@@ -6,6 +6,7 @@
 //! - [`counted()`] is what the kernel and the processor counted of a process, in a line or two;
 //! - [`limited_by`] says what limited a phase, in a sentence;
 //! - [`csv`] is a row for each phase and metric, [`junit()`] a test case for each threshold;
+//! - [`repeated`] is a study's experiment in Markdown, with pictures;
 //! - [`html()`] is one file to look at, [`compared()`] a comparison for the screen and for the page;
 //! - [`pictures`] is what a page shows that is of no run: curves with bands, bars;
 //! - [`running`] is what other programs read while a phase runs, [`family`] the forms in which they read it.
@@ -57,7 +58,8 @@ pub use compared::{Compared, compared};
 pub use comparison::Comparison;
 pub use counters::counted;
 pub use html::{
-    attack_html, compared_html, html, pictures_html, security_html, shapes, trends_html,
+    Repeated, attack_html, compared_html, html, pictures_html, repeated, security_html, shapes,
+    trends_html,
 };
 pub use internals::lines as internals;
 pub use junit::{Unmeasured, junit};

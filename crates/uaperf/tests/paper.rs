@@ -112,6 +112,49 @@ fn experiments_of_one_scenario_are_measured_once_and_their_shape_is_told() {
     ];
     let again = uaperf(folder.path(), &again);
     assert!(again.status.success(), "{}", text(&again.stderr));
+    pages_are_written(folder.path());
+}
+
+/// Of what was measured: an index of everything that was printed, a page of the one experiment, and its picture.
+fn pages_are_written(folder: &Path) {
+    let output = uaperf(folder, &["paper", "pages", "papers", "--out", "pages"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.starts_with("1 of 96 experiments on 1 pages"), "{said}");
+    let read = |name: &str| fs::read_to_string(folder.join("pages").join(name)).unwrap();
+    let index = read("README.md");
+    let row = index.lines().find(|it| it.contains("Growing batch size"));
+    let row = row.unwrap();
+    assert!(row.contains("](tahvanainen2016.table_13.md)"), "{row}");
+    assert!(row.contains("ranks correlate"), "{row}");
+    assert_eq!(index.matches("not measured").count(), 57, "{index}");
+    let page = read("tahvanainen2016.table_13.md");
+    for wanted in [
+        "- Table 13: Growing batch size",
+        "7 measurements",
+        "`requests=20`",
+        "Tahvanainen 2016, table 13, mean: over 6 places",
+        "![tahvanainen2016.table_13](tahvanainen2016.table_13-1.svg)",
+        "Tahvanainen 2016, Table 13:",
+    ] {
+        assert!(page.contains(wanted), "{wanted}: {page}");
+    }
+    let picture = read("tahvanainen2016.table_13-1.svg");
+    assert!(picture.starts_with("<svg xmlns=") && picture.contains("class=\"rings"));
+    // Seven points of three curves, and what was printed.
+    assert!(picture.matches("<circle").count() > 3 * 7, "{picture}");
+    for (wrong, told) in [
+        ("nowhere", "is no folder"),
+        ("pages", "no folder has results"),
+    ] {
+        let output = uaperf(folder, &["paper", "pages", wrong]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains(told),
+            "{}",
+            text(&output.stderr)
+        );
+    }
 }
 
 #[test]

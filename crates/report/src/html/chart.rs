@@ -34,6 +34,19 @@ const BOTTOM: f64 = 40.0;
 /// A letter is about so wide.
 const LETTER: f64 = 6.6;
 
+/// What a picture that stands alone needs of the page's style.
+const ALONE: &str = "svg{--paper:#fff;--ink:#15191e;--soft:#566070;--hair:#dde1e7;font:12px system-ui,'DejaVu Sans',sans-serif}\
+.c0{--c:#0b5fb3}.c1{--c:#00746a}.c2{--c:#b0500a}.c3{--c:#7a3fb0}.c4{--c:#4c6a00}.c5{--c:#a8326f}.c6{--c:#b3261e}.c7{--c:#5b6675}\
+@media(prefers-color-scheme:dark){svg{--paper:#15181c;--ink:#e7eaee;--soft:#9aa5b4;--hair:#2d333c}\
+.c0{--c:#6db3ff}.c1{--c:#45cbb8}.c2{--c:#f2a65a}.c3{--c:#c39bf2}.c4{--c:#a6cc52}.c5{--c:#f28ab8}.c6{--c:#ff8a80}.c7{--c:#a3adba}}\
+.sheet{fill:var(--paper)}text{fill:var(--soft)}.title{fill:var(--ink);font-size:15px;font-weight:650}\
+.x{text-anchor:middle}.y,.of{text-anchor:end}.of.y{text-anchor:start}\
+.grid path{stroke:var(--hair);fill:none}.grid .axis,.grid .t{stroke:var(--soft)}\
+.line{fill:none;stroke:var(--c);stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}.thin .line{stroke-width:1;opacity:.55}\
+.end{text-anchor:end;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}\
+.area{fill:var(--c);opacity:.16}.band{fill:var(--c);opacity:.15}.fill{fill:var(--c);opacity:.75}\
+.curve circle{fill:var(--c)}.rings circle{fill:var(--paper);stroke:var(--c);stroke-width:1.8}.cursor{fill:none}[hidden]{display:none}";
+
 /// A chart.
 pub(crate) struct Chart {
     /// Unique on the page.
@@ -157,6 +170,54 @@ impl Chart {
                 details.data { summary { "Data" } div.table {} }
             }
         }
+    }
+
+    /// The picture alone, as a file: title and legend above it, colours for light and dark. Without links, scripts and fonts.
+    pub(crate) fn alone(&self) -> String {
+        let paper = PAPERS[0];
+        let mut names: Vec<&Series> = Vec::new();
+        for series in &self.series {
+            if !names.iter().any(|it| it.layer == series.layer) {
+                names.push(series);
+            }
+        }
+        // A line for the title, and as many as the legend takes.
+        let mut legend: Vec<(f64, f64, &Series)> = Vec::new();
+        let (mut x, mut y) = (paper.left, 46.0);
+        for it in names {
+            let wide = 30.0 + LETTER * it.layer.chars().count() as f64;
+            if x + wide > paper.width - RIGHT && x > paper.left {
+                (x, y) = (paper.left, y + 18.0);
+            }
+            legend.push((x, y, it));
+            x += wide;
+        }
+        let above = y + 10.0;
+        let height = above + self.height;
+        let picture = html! {
+            svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {} {}", paper.width, f(height)))
+                width=(paper.width) height=(f(height)) role="img" aria-label=(self.title) {
+                style { (PreEscaped(ALONE)) }
+                rect.sheet width="100%" height="100%" {}
+                text.title x=(paper.left) y="20" { (self.title) }
+                @for (x, y, it) in &legend {
+                    g class=(format!("c{}", it.colour)) {
+                        path.line d=(format!("M{} {}h14", f(*x), f(y - 4.0))) {}
+                        text x=(f(x + 19.0)) y=(f(*y)) { (it.layer) }
+                    }
+                }
+                g transform=(format!("translate(0 {})", f(above))) {
+                    (Drawing { chart: self, paper }.svg())
+                }
+            }
+        };
+        // Inside a picture the drawing is no picture of its own size.
+        let text = picture.into_string();
+        let size = format!(
+            "<svg width=\"{}\" height=\"{}\" class=\"wide\"",
+            paper.width, self.height
+        );
+        text.replacen("<svg class=\"wide\"", &size, 1)
     }
 
     /// What the script reads off: axes, and the values of each series. A series with the same places as

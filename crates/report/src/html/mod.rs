@@ -90,6 +90,44 @@ pub fn attack_html(sheet: &record::attack::Sheet) -> String {
     page(&format!("attack {}", sheet.url), &attack::page(sheet))
 }
 
+/// What was measured of a study's experiment, and what the study printed of it, for a page in Markdown.
+#[derive(Debug, Default)]
+pub struct Repeated {
+    /// Pictures as files of SVG.
+    pub pictures: Vec<String>,
+    /// A table of points for each phase, in Markdown.
+    pub measured: Vec<String>,
+    /// What the study printed, in Markdown.
+    pub printed: Vec<String>,
+}
+
+/// More pictures are for the page that a browser shows.
+const PICTURES: usize = 3;
+
+/// The runs of an experiment: a table for each phase, and curves where something was varied that is a number: of times, and
+/// of the server's CPU where it sends by itself.
+pub fn repeated(runs: &[Named]) -> Repeated {
+    let mut found = Repeated::default();
+    for family in families(runs) {
+        let points = Points::of(family.runs.iter().copied());
+        for phase in crate::several::phases(family.runs.iter().copied()) {
+            let mut table = sweep::table(&points, phase);
+            table.caption = format!("{}: {}", phase, table.caption);
+            found.measured.push(table.markdown());
+            let sends = measured::looked_at(&points, phase) == plan::Measure::Delay;
+            let drawn = [Some(false), sends.then_some(true)];
+            let pictures = drawn.into_iter().flatten();
+            let pictures = pictures.filter_map(|cpu| sweep::alone(&points, phase, cpu));
+            found.pictures.extend(pictures);
+        }
+    }
+    found.pictures.truncate(PICTURES);
+    let first = runs.first().map(|it| printed::tables(&it.run));
+    let tables = first.iter().flatten();
+    found.printed = tables.map(table::Table::markdown).collect();
+    found
+}
+
 /// Pictures of what is of no run.
 pub fn pictures_html(pictures: &Pictures) -> String {
     page(&pictures.title, &pictures::page(pictures))
@@ -342,7 +380,8 @@ fn points(runs: &[&Named], id: &str, contents: &mut Contents) {
             contents.add(format!("{id}-{what}"), &title(name), body);
         };
         add("curves", "Compared", curves);
-        let tables = html! { (sweep::table(&points, phase)) (sweep::runs(&points, phase)) };
+        let tables =
+            html! { (sweep::table(&points, phase).markup()) (sweep::runs(&points, phase)) };
         add("figures", "Figures of each", tables);
         add(
             "percentiles",

@@ -98,11 +98,23 @@ pub(super) fn beside(run: &Run) -> Markup {
             p.note {
                 "The same experiment on the hardware and software of the study, as printed there; nothing of it was measured here."
             }
-            @for (file, text) in ready.experiments {
-                @if !text.is_empty() { (printed(ready.study, &place(file), text).markup()) }
-                @if let Some(said) = said(ready, file) { (said.markup()) }
-            }
+            @for table in ready.tables() { (table.markup()) }
         }
+    }
+}
+
+/// The tables that a study printed of a run's experiment, and what it said of it; none of a scenario of one's own.
+pub(super) fn tables(run: &Run) -> Vec<Table> {
+    ready(run).map_or_else(Vec::new, Ready::tables)
+}
+
+impl Ready {
+    fn tables(&self) -> Vec<Table> {
+        let of = |(file, text): &(&str, &str)| {
+            let table = (!text.is_empty()).then(|| printed(self.study, &place(file), text));
+            table.into_iter().chain(said(self, file))
+        };
+        self.experiments.iter().flat_map(of).collect()
     }
 }
 

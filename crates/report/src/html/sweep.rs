@@ -9,7 +9,7 @@ use record::run::Phase;
 use super::chart::{Chart, Drawn, Series};
 use super::latency::{Dense, all, by_percentile, densities};
 use super::measured::{interval, looked_at, values};
-use super::published::same_experiment;
+use super::published::{Published, same_experiment};
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
@@ -32,175 +32,246 @@ const fn cycle_of(pubsub: bool) -> Measure {
     }
 }
 
-/// Curves for one phase of all points.
-pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
-    let Some(axis) = points.curve() else {
-        return bars::beside(points, phase);
-    };
-    let name = points.axes.get(axis).map_or("", String::as_str);
-    let measure = looked_at(points, phase);
-    let notified = measure == Measure::Delay;
-    let of = |stat| Metric::Figure(measure, stat);
-    // What else was varied makes curves of its own.
-    let mut others: Vec<(String, Vec<&Point>)> = Vec::new();
-    for point in &points.points {
-        let other = other_axes(points, point, axis);
-        match others.iter_mut().find(|(it, _)| *it == other) {
-            Some((_, group)) => group.push(point),
-            None => others.push((other, vec![point])),
+/// What a phase found of points, over one of the things that were varied.
+struct Over<'a> {
+    points: &'a Points<'a>,
+    phase: &'a str,
+    id: &'a str,
+    /// What is looked at: response times, or delays.
+    measure: Measure,
+    axis: usize,
+    name: &'a str,
+    /// What else was varied makes curves of its own.
+    others: Vec<(String, Vec<&'a Point<'a>>)>,
+    /// What studies printed of the same.
+    published: Vec<&'static Published>,
+}
+
+impl<'a> Over<'a> {
+    /// None if nothing that was varied is a number.
+    fn new(points: &'a Points<'a>, phase: &'a str, id: &'a str) -> Option<Self> {
+        let axis = points.curve()?;
+        let name = points.axes.get(axis).map_or("", String::as_str);
+        let mut others: Vec<(String, Vec<&Point>)> = Vec::new();
+        for point in &points.points {
+            let other = other_axes(points, point, axis);
+            match others.iter_mut().find(|(it, _)| *it == other) {
+                Some((_, group)) => group.push(point),
+                None => others.push((other, vec![point])),
+            }
         }
+        let first = points.points.first().and_then(|it| it.runs.first());
+        Some(Self {
+            points,
+            phase,
+            id,
+            measure: looked_at(points, phase),
+            axis,
+            name,
+            others,
+            published: first.map_or_else(Vec::new, |it| same_experiment(name, &it.run)),
+        })
     }
-    let several = others.len() > 1;
-    let curve =
-        |metric: Metric, what: &'static str, colour: usize, group: &[&Point], other: &str| {
-            let (mut line, mut band) = (Vec::new(), Vec::new());
-            for point in group {
-                let values = values(point, phase, metric);
-                let (middle, low, high) = interval(&values);
-                line.push((point.number(axis).unwrap_or(f64::NAN), middle));
-                band.push((low, high));
-            }
-            let mut series = match several {
-                // A layer has all of what else was varied: its lines say at their ends which they are.
-                true => Series::new(&format!("{what}, {other}"), other, colour, line).ended(what),
-                false => Series::new(what, what, colour, line),
-            };
-            series = series.drawn(Drawn::Curve);
-            if band.iter().any(|(low, _)| low.is_finite()) {
-                series.band = band;
-            }
-            series
-        };
-    let family = |metrics: &[(Metric, &'static str, usize)]| -> Vec<Series> {
+
+    fn is_notified(&self) -> bool {
+        self.measure == Measure::Delay
+    }
+
+    fn of(&self, stat: Stat) -> Metric {
+        Metric::Figure(self.measure, stat)
+    }
+
+    /// The curves of these metrics, each with the name of its layer and its colour.
+    fn family(&self, metrics: &[(Metric, &'static str, usize)]) -> Vec<Series> {
+        let several = self.others.len() > 1;
         let mut series = Vec::new();
-        for (i, (other, group)) in others.iter().enumerate() {
+        for (i, (other, group)) in self.others.iter().enumerate() {
             for (metric, layer, colour) in metrics {
                 let colour = if several { i } else { *colour };
-                let mut curve = curve(*metric, layer, colour, group, other);
-                curve.end = curve.end.filter(|_| metrics.len() > 1);
+                let mut curve = self.curve(*metric, layer, colour, group);
+                if several {
+                    // A layer has all of what else was varied: its lines say at their ends which they are.
+                    curve.name = format!("{layer}, {other}");
+                    curve.layer.clone_from(other);
+                    curve.end = (metrics.len() > 1).then_some(*layer);
+                }
                 series.push(curve);
             }
         }
         series.retain(|it| it.points.iter().any(|point| point.1.is_finite()));
         series
+    }
+
+    fn curve(&self, metric: Metric, what: &str, colour: usize, group: &[&Point]) -> Series {
+        let (mut line, mut band) = (Vec::new(), Vec::new());
+        for point in group {
+            let values = values(point, self.phase, metric);
+            let (middle, low, high) = interval(&values);
+            line.push((point.number(self.axis).unwrap_or(f64::NAN), middle));
+            band.push((low, high));
+        }
+        let mut series = Series::new(what, what, colour, line).drawn(Drawn::Curve);
+        if band.iter().any(|(low, _)| low.is_finite()) {
+            series.band = band;
+        }
+        series
+    }
+
+    fn x(&self, series: &[Series]) -> Scale {
+        let places: Vec<f64> = all(series).map(|it| it.0).collect();
+        let kind = if self.name == "rate" {
+            Kind::PerSecond
+        } else {
+            Kind::Count
+        };
+        let spread = spread(places.iter().copied(), 10.0);
+        Scale::around(spread, kind, places.into_iter())
+    }
+
+    fn chart(
+        &self,
+        what: &str,
+        (title, y_of): (&str, &str),
+        y: Scale,
+        series: Vec<Series>,
+    ) -> Chart {
+        Chart {
+            id: format!("{}-{what}", self.id),
+            title: format!("{title} over {}", self.name),
+            told: format!(
+                "{} points; the table below has their figures.",
+                self.points.points.len()
+            ),
+            x: self.x(&series),
+            y,
+            x_of: self.name.to_owned(),
+            y_of: y_of.to_owned(),
+            series,
+            zones: Vec::new(),
+            height: 330.0,
+        }
+    }
+
+    /// Response times or delays, and what was printed of the same.
+    fn times(&self) -> Chart {
+        let mut times = self.family(&[
+            (self.of(Stat::P50), "p50", 0),
+            (self.of(Stat::P90), "p90", 1),
+            (self.of(Stat::P99), "p99", 3),
+        ]);
+        for it in &self.published {
+            for (column, of) in it.times() {
+                let label = format!("{}: {of}", it.source);
+                times.push(
+                    Series::new(&label, it.source, 2, it.points(column, 1e6)).drawn(Drawn::Rings),
+                );
+            }
+        }
+        let title = match self.is_notified() {
+            true => "Delays of values",
+            false => "Response times",
+        };
+        let scale = seen(Spread::Log, Kind::Nanos, &times);
+        self.chart("times", (title, "time"), scale, times)
+    }
+
+    fn rates(&self) -> Chart {
+        let mut rates = self.family(&[(self.of(Stat::Values), "values", 0)]);
+        for it in &self.published {
+            let values = it.values_per_second();
+            rates.push(Series::new(it.source, it.source, 2, values).drawn(Drawn::Rings));
+        }
+        let spread = spread(all(&rates).map(|it| it.1), 100.0);
+        let scale = seen(spread, Kind::PerSecond, &rates);
+        self.chart("rates", ("Values per second", "per second"), scale, rates)
+    }
+
+    /// How busy the server was, or who published.
+    fn busy(&self) -> Chart {
+        let busy = self.family(&[(Metric::Figure(Measure::Cpu, Stat::Mean), "server CPU", 5)]);
+        let title = match is_pubsub(self.points, self.phase) {
+            true => "CPU of the publisher",
+            false => "Server CPU",
+        };
+        let scale = seen(Spread::Linear, Kind::Share, &busy);
+        self.chart("busy", (title, "share of a core"), scale, busy)
+    }
+}
+
+/// Two repetitions say little, and their band is as wide: it must not press the curve flat.
+fn seen(spread: Spread, kind: Kind, series: &[Series]) -> Scale {
+    let values = all(series).map(|it| it.1);
+    let bands = series.iter().flat_map(|it| &it.band);
+    Scale::around_seen(spread, kind, values, bands.flat_map(|it| [it.0, it.1]))
+}
+
+/// What points found, as one picture that stands alone: their times, or CPU where `of_cpu`. None where nothing that was varied
+/// is a number.
+pub(super) fn alone(points: &Points, phase: &str, of_cpu: bool) -> Option<String> {
+    let over = Over::new(points, phase, "picture")?;
+    let chart = match of_cpu {
+        true => over.busy(),
+        false => over.times(),
     };
-    let mut times = family(&[
-        (of(Stat::P50), "p50", 0),
-        (of(Stat::P90), "p90", 1),
-        (of(Stat::P99), "p99", 3),
-    ]);
-    let mut rates = family(&[(of(Stat::Values), "values", 0)]);
-    let cpu = family(&[(Metric::CpuPerRequest, "server CPU a request", 5)]);
+    (!chart.series.is_empty()).then(|| chart.alone())
+}
+
+/// Curves for one phase of all points.
+pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
+    let Some(over) = Over::new(points, phase, id) else {
+        return bars::beside(points, phase);
+    };
     let pubsub = is_pubsub(points, phase);
+    let cpu = over.family(&[(Metric::CpuPerRequest, "server CPU a request", 5)]);
     let cycle = |stat| Metric::Figure(cycle_of(pubsub), stat);
-    let cycles = match notified {
-        true => family(&[(cycle(Stat::Mean), "mean", 0), (cycle(Stat::P99), "p99", 3)]),
+    let cycles = match over.is_notified() {
+        true => over.family(&[(cycle(Stat::Mean), "mean", 0), (cycle(Stat::P99), "p99", 3)]),
         false => Vec::new(),
     };
     let each = match pubsub {
-        true => family(&[
+        true => over.family(&[
             (Metric::CpuPerValue, "publisher", 5),
             (Metric::ReceiverCpuPerValue, "listener", 2),
         ]),
         false => Vec::new(),
     };
     let sizes = match pubsub {
-        true => family(&[(Metric::BytesPerValue, "bytes a value", 4)]),
+        true => over.family(&[(Metric::BytesPerValue, "bytes a value", 4)]),
         false => Vec::new(),
     };
-    let busy = family(&[(Metric::Figure(Measure::Cpu, Stat::Mean), "server CPU", 5)]);
-    let first = points.points.first().and_then(|it| it.runs.first());
-    let published = first.map_or_else(Vec::new, |it| same_experiment(name, &it.run));
-    for it in &published {
-        for (column, of) in it.times() {
-            let label = format!("{}: {of}", it.source);
-            times.push(
-                Series::new(&label, it.source, 2, it.points(column, 1e6)).drawn(Drawn::Rings),
-            );
-        }
-        let values = it.values_per_second();
-        rates.push(Series::new(it.source, it.source, 2, values).drawn(Drawn::Rings));
-    }
-    let memory = family(&[(Metric::Figure(Measure::Rss, Stat::Mean), "server memory", 6)]);
-    let x = |series: &[Series]| {
-        let places: Vec<f64> = all(series).map(|it| it.0).collect();
-        let kind = if name == "rate" {
-            Kind::PerSecond
-        } else {
-            Kind::Count
-        };
-        Scale::around(
-            spread(places.iter().copied(), 10.0),
-            kind,
-            places.into_iter(),
-        )
-    };
-    let chart = |what: &str, title: &str, y_of: &str, y: Scale, series: Vec<Series>| Chart {
-        id: format!("{id}-{what}"),
-        title: format!("{title} over {name}"),
-        told: format!(
-            "{} points; the table below has their figures.",
-            points.points.len()
-        ),
-        x: x(&series),
-        y,
-        x_of: name.to_owned(),
-        y_of: y_of.to_owned(),
-        series,
-        zones: Vec::new(),
-        height: 330.0,
-    };
-    // Two repetitions say little, and their band is as wide: it must not press the curve flat.
-    let scale = |spread, kind, series: &[Series]| {
-        let values = all(series).map(|it| it.1);
-        let bands = series.iter().flat_map(|it| &it.band);
-        Scale::around_seen(spread, kind, values, bands.flat_map(|it| [it.0, it.1]))
-    };
-    let time = scale(Spread::Log, Kind::Nanos, &times);
-    let rate = scale(
-        spread(all(&rates).map(|it| it.1), 100.0),
-        Kind::PerSecond,
-        &rates,
-    );
-    let spent = scale(Spread::Linear, Kind::Nanos, &cpu);
-    let of_value = scale(spread(all(&each).map(|it| it.1), 10.0), Kind::Nanos, &each);
-    let size = scale(Spread::Linear, Kind::Bytes, &sizes);
-    let between = scale(Spread::Log, Kind::Nanos, &cycles);
-    let share = scale(Spread::Linear, Kind::Share, &busy);
-    let bytes = scale(Spread::Linear, Kind::Bytes, &memory);
+    let memory = over.family(&[(Metric::Figure(Measure::Rss, Stat::Mean), "server memory", 6)]);
+    let spent = seen(Spread::Linear, Kind::Nanos, &cpu);
+    let of_value = seen(spread(all(&each).map(|it| it.1), 10.0), Kind::Nanos, &each);
+    let size = seen(Spread::Linear, Kind::Bytes, &sizes);
+    let between = seen(Spread::Log, Kind::Nanos, &cycles);
+    let bytes = seen(Spread::Linear, Kind::Bytes, &memory);
+    let busy = over.busy();
     let repeated = points.points.iter().any(|it| it.runs.len() > 1);
     let bands = repeated.then_some("Bands: 95 % interval of the repetitions (t on logarithms); what lies far beyond the points is cut off.");
-    let title = match notified {
-        true => "Delays of values",
-        false => "Response times",
-    };
     html! {
-        (chart("times", title, "time", time, times).figure(bands))
-        @for it in &published { p.note { "Rings: " (it.source) ". " (it.setting) "." } }
-        (chart("rates", "Values per second", "per second", rate, rates).figure(None))
+        (over.times().figure(bands))
+        @for it in &over.published { p.note { "Rings: " (it.source) ". " (it.setting) "." } }
+        (over.rates().figure(None))
         @if !cycles.is_empty() {
             @let title = if pubsub { "Time between arrivals" } else { "Time between notifications of a subscription" };
-            (chart("cycles", title, "time", between, cycles).figure(None))
+            (over.chart("cycles", (title, "time"), between, cycles).figure(None))
         }
         @if !cpu.is_empty() {
-            (chart("cpu", "Server CPU a request", "CPU time", spent, cpu).figure(None))
+            (over.chart("cpu", ("Server CPU a request", "CPU time"), spent, cpu).figure(None))
         }
         @if !each.is_empty() {
-            (chart("each", "CPU a value at both ends", "CPU time", of_value, each).figure(None))
+            (over.chart("each", ("CPU a value at both ends", "CPU time"), of_value, each).figure(None))
         }
         @if !sizes.is_empty() {
-            (chart("sizes", "Bytes a value", "bytes", size, sizes).figure(None))
+            (over.chart("sizes", ("Bytes a value", "bytes"), size, sizes).figure(None))
         }
-        @if !busy.is_empty() {
-            @let title = if pubsub { "CPU of the publisher" } else { "Server CPU" };
-            (chart("busy", title, "share of a core", share, busy).figure(None))
-        }
-        (cpu::over(points, phase, (axis, name), id, &x))
+        @if !busy.series.is_empty() { (busy.figure(None)) }
+        (cpu::over(points, phase, (over.axis, over.name), id, &|series| over.x(series)))
         @if !memory.is_empty() {
             @let title = if pubsub { "Memory of the publisher" } else { "Server memory" };
-            (chart("memory", title, "resident", bytes, memory).figure(None))
+            (over.chart("memory", (title, "resident"), bytes, memory).figure(None))
         }
-        @if several { (bars::grouped(points, phase)) }
+        @if over.others.len() > 1 { (bars::grouped(points, phase)) }
     }
 }
 
@@ -346,7 +417,7 @@ fn columns(measure: Measure, pubsub: bool) -> Vec<(&'static str, Metric, Kind)> 
 }
 
 /// A row for each point: means over its repetitions with their intervals.
-pub(super) fn table(points: &Points, phase: &str) -> Markup {
+pub(super) fn table(points: &Points, phase: &str) -> Table {
     let metrics = columns(looked_at(points, phase), is_pubsub(points, phase));
     // One run has no interval.
     let repeated = points.points.iter().any(|it| it.runs.len() > 1);
@@ -387,7 +458,6 @@ pub(super) fn table(points: &Points, phase: &str) -> Markup {
         head,
         rows: points.points.iter().map(row).collect(),
     }
-    .markup()
 }
 
 fn verdicts(point: &Point) -> Cell {

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::unit::{Kind, raw};
+use crate::markdown::escaped;
 
 /// A table: a head, and rows of cells.
 pub(crate) struct Table {
@@ -73,6 +74,23 @@ impl Cell {
 }
 
 impl Table {
+    /// The same in Markdown, below its caption.
+    pub(crate) fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = format!("{}:\n\n", escaped(&self.caption));
+        text += &line(self.head.iter().map(|it| escaped(it)).collect());
+        let is_number = |column: usize| {
+            let mut cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.any(|cell| cell.class.starts_with('n'))
+        };
+        let rule = |column| if is_number(column) { "--:" } else { "---" };
+        text += &line((0..self.head.len()).map(|it| rule(it).to_owned()).collect());
+        for row in &self.rows {
+            text += &line(row.iter().map(|it| escaped(&it.text)).collect());
+        }
+        text
+    }
+
     pub(crate) fn markup(&self) -> Markup {
         let number = |column: usize| {
             let mut cells = self.rows.iter().filter_map(|row| row.get(column));

@@ -105,6 +105,14 @@ pub struct Ready {
     pub text: &'static str,
 }
 
+impl Ready {
+    /// What its folder of results is called: `burger2019.fig_06`.
+    pub fn stem(&self) -> String {
+        let stem = self.name.rsplit_once('.').map_or(self.name, |it| it.0);
+        stem.replace('/', ".")
+    }
+}
+
 macro_rules! ready {
     ($($name:literal)*) => {
         &[$(Ready {

@@ -1,6 +1,7 @@
 //! `uaperf paper`: what the five studies printed, repeated.
 
 mod catalogue;
+mod pages;
 mod run;
 
 use std::fmt::Write as _;
@@ -25,6 +26,7 @@ enum Command {
     List(List),
     Show(Show),
     Run(Box<run::Args>),
+    Pages(pages::Args),
 }
 
 /// Show every table, figure and result in words, and how it is repeated
@@ -51,7 +53,8 @@ Examples:
   uaperf paper show burger2019.fig_06            its scenario; into a file it is one of your own
   uaperf paper run burger2019.fig_06             as the study did it, on the built-in server
   uaperf paper run tahvanainen2016 --scale quick short runs of all of a study: does it work?
-  uaperf paper run morato2021.table_04 --target opc.tcp://plc1:4840 -P requests=10000";
+  uaperf paper run morato2021.table_04 --target opc.tcp://plc1:4840 -P requests=10000
+  uaperf paper pages results/20260301T093000Z-paper --out papers";
 
 /// Carries out `uaperf paper`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
@@ -69,6 +72,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Run(args) => run::run(*args, &catalogue, global),
+        Command::Pages(args) => pages::run(&args, &catalogue),
     }
 }
 

@@ -197,8 +197,7 @@ fn one(
     control: &Control,
     global: &Global,
 ) -> anyhow::Result<Done> {
-    let stem = ready.name.rsplit_once('.').map_or(ready.name, |it| it.0);
-    let folder = out.join(stem.replace('/', "."));
+    let folder = out.join(ready.stem());
     let page = folder.join("report.html");
     let mut parameters = Vec::new();
     if args.scale == Scale::Quick {
@@ -260,7 +259,7 @@ fn one(
         None => {}
     }
     Ok(Done {
-        name: stem.replace('/', "."),
+        name: ready.stem(),
         exit,
         pages,
         told,

@@ -31,6 +31,10 @@ pub struct Args {
     /// Folder of the server's certificates [default: one of its own]
     #[arg(long, value_name = "DIR")]
     server_pki: Option<PathBuf>,
+    /// A variable of its environment, such as JAVA_TOOL_OPTIONS=-Xmx512m (fixed memory for Java) or GOGC=50; may be given
+    /// several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
     /// Leave it running; end it with `uaperf peers stop` (Linux)
     #[arg(long)]
     background: bool,
@@ -45,6 +49,7 @@ impl Args {
             pin: self.pin,
             pki: self.server_pki,
             strict: self.strict,
+            environment: self.env,
             ..StartOptions::default()
         }
     }
@@ -128,9 +133,30 @@ fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A variable of an environment.
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !text.contains('\0') => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err(format!("bad variable {text:?}, want NAME=VALUE")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_has_a_name_and_a_value_which_may_have_signs_of_its_own() {
+        let java = variable("JAVA_TOOL_OPTIONS=-Xms64m -Dx=1");
+        let wanted = ("JAVA_TOOL_OPTIONS".to_owned(), "-Xms64m -Dx=1".to_owned());
+        assert_eq!(java, Ok(wanted));
+        assert_eq!(variable("EMPTY="), Ok(("EMPTY".to_owned(), String::new())));
+        for bad in ["", "NAME", "=value", "A=\0"] {
+            assert!(variable(bad).is_err(), "{bad:?}");
+        }
+    }
 
     #[test]
     fn an_interval_is_a_duration_above_zero() {
