@@ -28,12 +28,9 @@ fn head(bytes: &[u8]) {
         return;
     };
     assert!(HEADER_LEN < head.secured_at && head.secured_at <= bytes.len());
-    assert_eq!(head.sender.is_some(), head.policy != Policy::None);
-    if head.policy == Policy::None {
-        let _ = open(&head, bytes, None, None);
-    } else {
-        assert!(open(&head, bytes, None, None).is_err());
-    }
+    assert_eq!(head.secured_by.is_some(), head.policy() != Policy::None);
+    let opened = open(&head, bytes, None);
+    assert!(head.policy() == Policy::None || opened.is_err());
 }
 
 /// What was read is what is written and read again; times out of range are clipped.
@@ -105,8 +102,9 @@ fn changed(script: &mut Script<'_>) {
         return;
     };
     let sender = identity().certificate;
-    let opened = open(&head, &chunk, Some(&receiver), Some(&sender));
-    if head.policy != Policy::None {
+    let parties = Parties::of(head.policy(), Some(&receiver), Some(&sender)).unwrap();
+    let opened = open(&head, &chunk, parties.as_ref());
+    if head.policy() != Policy::None {
         let untouched = chunk == *good && receiver.certificate == sender;
         assert_eq!(opened.is_ok(), untouched);
     }
@@ -135,7 +133,8 @@ fn by_a_peer(script: &mut Script<'_>) {
     chunk.extend_from_slice(&secret);
     let head = OpenHead::parse(&chunk).unwrap();
     assert_eq!(head.secured_at, secured_at);
-    if let Ok(opened) = open(&head, &chunk, Some(&own), Some(&peer)) {
+    let parties = Parties::of(policy, Some(&own), Some(&peer)).unwrap();
+    if let Ok(opened) = open(&head, &chunk, parties.as_ref()) {
         let signed = plain.len() - signature.len();
         assert!(8 + opened.body.len() < signed);
         assert_eq!(opened.body, plain[8..8 + opened.body.len()]);

@@ -1,6 +1,6 @@
 //! One chunk, by one who has the keys and by one who has not.
 
-use wire::channel::symmetric::{BODY_AT, ChunkHead, Guard, Seal, names};
+use wire::channel::symmetric::{BODY_AT, ChunkHead, Guard, names};
 use wire::channel::{Protection, all_protections};
 use wire::frame::{ChunkKind, Limits, MessageType};
 use wire::policy::{Exchanged, Keys, Mode, Policy, Sender};
@@ -30,25 +30,24 @@ pub fn run(script: &mut Script<'_>) {
         .unwrap()
     });
     let guard = Guard::of(protection, &exchanged, Sender::Client).unwrap();
-    let seal = guard.seal();
     match script.below(3) {
-        0 => there_and_back(&seal, protection, script),
+        0 => there_and_back(&guard, protection, script),
         1 => {
             let mut chunk = script.rest().to_vec();
             let _ = names(&chunk);
-            let opened = seal.open(&mut chunk);
+            let opened = guard.open(&mut chunk);
             // Nobody guesses a signature.
             assert!(protection.mode == Mode::None || opened.is_err());
         }
         _ => {
             if let Some(keys) = &keys {
-                by_a_peer(&seal, keys, protection.mode, script);
+                by_a_peer(&guard, keys, protection.mode, script);
             }
         }
     }
 }
 
-fn there_and_back(seal: &Seal<'_>, protection: Protection, script: &mut Script<'_>) {
+fn there_and_back(guard: &Guard, protection: Protection, script: &mut Script<'_>) {
     let head = ChunkHead {
         message: MessageType::Message,
         chunk: ChunkKind::Final,
@@ -58,19 +57,19 @@ fn there_and_back(seal: &Seal<'_>, protection: Protection, script: &mut Script<'
         request_id: script.u32(),
     };
     let (at, change) = (usize::from(script.u16()), script.byte());
-    let most = seal.max_body(&Limits::default());
+    let most = guard.max_body(&Limits::default());
     let mut body = script.rest().to_vec();
     body.truncate(most);
     let mut chunk = b"before".to_vec();
-    let start = Seal::begin(&mut chunk);
+    let start = Guard::begin(&mut chunk);
     chunk.extend_from_slice(&body);
-    seal.finish(&mut chunk, start, head);
+    guard.finish(&mut chunk, start, head);
     let mut chunk = chunk.split_off(start);
     assert!(chunk.len() <= Limits::default().send_buffer as usize);
     assert_eq!(names(&chunk), Ok((head.channel_id, head.token_id)));
     let at = at % chunk.len();
     chunk[at] ^= change;
-    match seal.open(&mut chunk) {
+    match guard.open(&mut chunk) {
         Ok((sequence, request_id, range)) if change == 0 => {
             assert_eq!((sequence, request_id), (head.sequence, head.request_id));
             assert_eq!(chunk[range], body);
@@ -81,7 +80,7 @@ fn there_and_back(seal: &Seal<'_>, protection: Protection, script: &mut Script<'
 }
 
 /// Whoever has the keys may still write nonsense: signed, encrypted, and with a wrong padding.
-fn by_a_peer(seal: &Seal<'_>, keys: &Keys, mode: Mode, script: &mut Script<'_>) {
+fn by_a_peer(guard: &Guard, keys: &Keys, mode: Mode, script: &mut Script<'_>) {
     let mut chunk = vec![0; SECURED_AT];
     chunk.extend_from_slice(script.rest());
     if mode == Mode::SignAndEncrypt {
@@ -96,7 +95,7 @@ fn by_a_peer(seal: &Seal<'_>, keys: &Keys, mode: Mode, script: &mut Script<'_>) 
     if mode == Mode::SignAndEncrypt && keys.encrypt(&mut chunk[SECURED_AT..]).is_err() {
         return;
     }
-    if let Ok((_, _, body)) = seal.open(&mut chunk) {
+    if let Ok((_, _, body)) = guard.open(&mut chunk) {
         assert!(BODY_AT <= body.start && body.start <= body.end && body.end <= signed.len());
         if mode == Mode::SignAndEncrypt {
             let padding = &signed[body.end..];

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use wire::channel::asymmetric::Opened;
-use wire::channel::stream::{Arrival, Stream};
-use wire::channel::tokens::{Role, Token};
+use wire::channel::asymmetric::Parties;
+use wire::channel::established::{Established, Numbers};
+use wire::channel::stream::{Arrival, Outward, Stream};
+use wire::channel::tokens::{Role, Token, Tokens};
 use wire::channel::{Protection, all_protections};
 use wire::frame::{ErrorMessage, Header, Limits, MessageType};
 use wire::policy::{Exchanged, Policy, Shared};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
-use crate::keys::agreed;
+use crate::keys::{agreed, identity};
 use crate::script::Script;
 
 const CHANNEL: u32 = 7;
@@ -36,8 +37,8 @@ struct Channel {
     protection: Protection,
     /// What both ends agreed on, where the policy has them agree.
     shared: Option<Shared>,
-    client: Stream,
-    server: Stream,
+    client: End,
+    server: End,
     now: Instant,
     /// The newest token, and when it was made.
     token: (u32, Instant),
@@ -52,6 +53,12 @@ struct Channel {
     dead: bool,
     sent: Vec<Sent>,
     arrived: usize,
+}
+
+/// One end: what waits there, and the channel.
+struct End {
+    stream: Stream,
+    channel: Established,
 }
 
 pub fn run(script: &mut Script<'_>) {
@@ -71,66 +78,72 @@ pub fn run(script: &mut Script<'_>) {
     }
 }
 
+impl End {
+    fn outward(&mut self) -> Outward<'_> {
+        self.stream.outward(&mut self.channel)
+    }
+}
+
+/// The keys of a token with this number, made then.
+fn token(
+    protection: Protection,
+    shared: Option<&Shared>,
+    (id, created): (u32, Instant),
+    role: Role,
+) -> Token {
+    let nonces = ([1; 32], [id as u8; 32]);
+    let exchanged = Exchanged {
+        client_nonce: &nonces.0,
+        server_nonce: &nonces.1,
+        shared,
+    };
+    Token::derive(role, protection, &exchanged, id, created, LIFETIME).unwrap()
+}
+
 impl Channel {
     fn open(protection: Protection) -> Self {
-        let mut channel = Self {
+        let shared = agreed(protection.policy);
+        let now = Instant::from_nanos(0);
+        let (mut client, mut server) = (Numbers::of(protection), Numbers::of(protection));
+        let mut stream = Stream::new(LIMITS);
+        // The OPN request was the first chunk, and told the first sequence number.
+        let mut sequence = 0;
+        let gap = client.reserve(&mut stream.outbox, |number| {
+            sequence = number;
+            1
+        });
+        stream.place(gap, &[0]).unwrap();
+        stream.outbox.wrote(1);
+        server.accept(sequence).unwrap();
+        let end = |stream, numbers, role| {
+            let token = token(protection, shared.as_ref(), (1, now), role);
+            let (own, peer) = (identity(), identity().certificate);
+            let parties = Parties::of(protection.policy, Some(&own), Some(&peer)).unwrap();
+            let tokens = Tokens::new(token, role);
+            End {
+                stream,
+                channel: Established::new(CHANNEL, numbers, parties, tokens),
+            }
+        };
+        Self {
             protection,
-            shared: agreed(protection.policy),
-            client: Stream::new(Role::Client, LIMITS),
-            server: Stream::new(Role::Server, LIMITS),
-            now: Instant::from_nanos(0),
-            token: (0, Instant::from_nanos(0)),
-            before: Instant::from_nanos(0),
+            client: end(stream, client, Role::Client),
+            server: end(Stream::new(LIMITS), server, Role::Server),
+            shared,
+            now,
+            token: (1, now),
+            before: now,
             renewing: false,
             network: Vec::new(),
             touched: false,
             dead: false,
             sent: Vec::new(),
             arrived: 0,
-        };
-        for stream in [&mut channel.client, &mut channel.server] {
-            stream.protect(protection);
-            stream.channel_id = CHANNEL;
         }
-        channel.issue();
-        channel.accept_token();
-        channel.opened();
-        channel
-    }
-
-    /// The OPN request was the first chunk, and told the first sequence number.
-    fn opened(&mut self) {
-        let mut sequence = 0;
-        let gap = self.client.reserve(|number| {
-            sequence = number;
-            1
-        });
-        assert!(self.client.outbox.fill(gap, &[0]));
-        self.client.outbox.wrote(1);
-        let opened = Opened {
-            sequence,
-            request_id: 1,
-            body: Vec::new(),
-        };
-        self.server.accept(&opened).unwrap();
     }
 
     fn make(&self, role: Role) -> Token {
-        let (id, created) = self.token;
-        let nonces = ([1; 32], [id as u8; 32]);
-        Token::derive(
-            role,
-            self.protection,
-            &Exchanged {
-                client_nonce: &nonces.0,
-                server_nonce: &nonces.1,
-                shared: self.shared.as_ref(),
-            },
-            id,
-            created,
-            LIFETIME,
-        )
-        .unwrap()
+        token(self.protection, self.shared.as_ref(), self.token, role)
     }
 
     /// The server grants a token.
@@ -138,14 +151,14 @@ impl Channel {
         self.before = self.token.1;
         self.token = (self.token.0 + 1, self.now);
         let token = self.make(Role::Server);
-        self.server.tokens.add(token, Role::Server);
+        self.server.channel.tokens.add(token);
         self.renewing = true;
     }
 
     /// The client learns of it.
     fn accept_token(&mut self) {
         let token = self.make(Role::Client);
-        self.client.tokens.add(token, Role::Client);
+        self.client.channel.tokens.add(token);
         self.renewing = false;
     }
 
@@ -157,7 +170,7 @@ impl Channel {
                 let id = script.u32();
                 let reason = String::from_utf8_lossy(script.bytes()).into_owned();
                 let error = ErrorMessage { status, reason };
-                self.client.split(None).1.abort(id, &error).unwrap();
+                self.client.outward().abort(id, &error).unwrap();
                 self.sent.push(Sent::Abort(id, status));
             }
             3 => self.transmit(),
@@ -208,9 +221,10 @@ impl Channel {
         let mut body = script.bytes().to_vec();
         let repeated = [1, 1, 1, 30, 300][script.below(5)];
         body = body.repeat(repeated);
-        let before = self.client.outbox.len();
+        let before = self.client.stream.outbox.len();
         let written = self
             .client
+            .outward()
             .send(kind, id, |out| out.extend_from_slice(&body));
         match written {
             Ok(()) => {
@@ -220,26 +234,26 @@ impl Channel {
             }
             Err(_) => {
                 assert!(body.len() > 40_000 - 500);
-                assert_eq!(self.client.outbox.len(), before);
+                assert_eq!(self.client.stream.outbox.len(), before);
             }
         }
     }
 
     fn transmit(&mut self) {
-        let pending = self.client.outbox.pending();
+        let pending = self.client.stream.outbox.pending();
         self.network.extend_from_slice(pending);
         let n = pending.len();
-        self.client.outbox.wrote(n);
-        assert!(self.client.outbox.is_empty());
+        self.client.stream.outbox.wrote(n);
+        assert!(self.client.stream.outbox.is_empty());
     }
 
     fn deliver(&mut self) {
         for piece in self.network.chunks(3000) {
-            self.server.inbox.extend(piece);
+            self.server.stream.inbox.extend(piece);
         }
         self.network.clear();
         while !self.dead {
-            match self.server.inbox.next_chunk(LIMITS.receive_buffer) {
+            match self.server.stream.inbox.next_chunk(LIMITS.receive_buffer) {
                 Ok(Some((header, range))) => self.arrive(header, range),
                 Ok(None) => return,
                 Err(_) => self.dead = true,
@@ -252,7 +266,8 @@ impl Channel {
             self.dead = true;
             return;
         }
-        let got = match self.server.receive(header, range, self.now) {
+        let End { stream, channel } = &mut self.server;
+        let got = match stream.receive(channel, header, range, self.now) {
             Err(_) => {
                 self.dead = true;
                 return;
@@ -262,7 +277,7 @@ impl Channel {
                 message,
                 request_id,
                 body,
-            }) => Sent::Message(message, request_id, self.server.body(body).to_vec()),
+            }) => Sent::Message(message, request_id, stream.body(body).to_vec()),
             Ok(Arrival::Aborted { request_id, error }) => Sent::Abort(request_id, error.status),
         };
         assert!(self.now < self.token.1 + LIFETIME + LIFETIME / 4);

@@ -22,17 +22,42 @@ const SEQUENCE_HEADER: usize = 8;
 pub struct OpenHead {
     /// 0 when the channel is opened, else the one to renew.
     pub channel_id: u32,
-    /// The policy.
-    pub policy: Policy,
-    /// The sender's certificate, possibly a chain; none with policy None.
-    pub sender: Option<Vec<u8>>,
-    /// Whom the chunk is encrypted for.
-    pub receiver: Option<[u8; THUMBPRINT_LEN]>,
+    /// Who protects the chunk, and for whom; nobody with policy None.
+    pub secured_by: Option<SecuredBy>,
     /// Where the protected part begins.
     pub secured_at: usize,
 }
 
+/// Who protects an OPN chunk, and for whom, as it says itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecuredBy {
+    /// The policy, which is not None.
+    pub policy: Policy,
+    /// The sender's certificate, possibly a chain.
+    pub sender: Vec<u8>,
+    /// Whom the chunk is encrypted for.
+    pub receiver: [u8; THUMBPRINT_LEN],
+}
+
+impl SecuredBy {
+    /// Who protects the channel that the chunk is of: whom it was encrypted for, and whose certificate came with it.
+    pub fn parties(&self, own: &Identity, peer: &Certificate) -> Parties {
+        Parties {
+            policy: self.policy,
+            own: own.clone(),
+            peer: peer.clone(),
+        }
+    }
+}
+
 impl OpenHead {
+    /// The policy.
+    pub fn policy(&self) -> Policy {
+        self.secured_by
+            .as_ref()
+            .map_or(Policy::None, |secured_by| secured_by.policy)
+    }
+
     /// Reads the clear part; nothing in it is proven.
     pub fn parse(chunk: &[u8]) -> Result<Self, ChannelError> {
         let malformed = |what: &'static str| ChannelError::Malformed(what.into());
@@ -56,21 +81,23 @@ impl OpenHead {
                     .map_err(|_| malformed("a thumbprint that is not 20 bytes long"))?,
             ),
         };
-        // With policy None both are to be null (Part 6, table 60); some stacks send their
-        // certificate all the same, and it says nothing about the channel.
-        let (sender, receiver) = match policy {
-            Policy::None => (None, None),
-            _ => (sender, receiver),
+        let secured_by = match (policy, sender, receiver) {
+            // With policy None both are to be null (Part 6, table 60); some stacks send their
+            // certificate all the same, and it says nothing about the channel.
+            (Policy::None, ..) => None,
+            (policy, Some(sender), Some(receiver)) => Some(SecuredBy {
+                policy,
+                sender: sender.to_vec(),
+                receiver,
+            }),
+            _ => {
+                let what = "a secured OPN chunk without certificate or thumbprint";
+                return Err(ChannelError::Security(what.into()));
+            }
         };
-        if policy != Policy::None && (sender.is_none() || receiver.is_none()) {
-            let what = "a secured OPN chunk without certificate or thumbprint";
-            return Err(ChannelError::Security(what.into()));
-        }
         Ok(Self {
             channel_id,
-            policy,
-            sender: sender.map(<[u8]>::to_vec),
-            receiver,
+            secured_by,
             secured_at: HEADER_LEN + reader.position(),
         })
     }
@@ -87,38 +114,38 @@ pub struct Opened {
     pub body: Vec<u8>,
 }
 
-/// Decrypts and verifies an OPN chunk.
+/// Decrypts and verifies an OPN chunk, which has to be of the policy of its channel.
 pub fn open(
     head: &OpenHead,
     chunk: &[u8],
-    own: Option<&Identity>,
-    peer: Option<&Certificate>,
+    parties: Option<&Parties>,
 ) -> Result<Opened, ChannelError> {
     let security = |what: &'static str| ChannelError::Security(what.into());
-    let secured = chunk.get(head.secured_at..).unwrap_or_default();
-    if head.policy == Policy::None {
-        return split(secured);
-    }
-    let (Some(own), Some(peer)) = (own, peer) else {
+    if head.policy() != parties.map_or(Policy::None, |it| it.policy) {
         return Err(security("a secured OPN chunk, but no key to open it with"));
+    }
+    let secured = chunk.get(head.secured_at..).unwrap_or_default();
+    let Some(Parties { policy, own, peer }) = parties else {
+        return split(secured);
     };
+    let policy = *policy;
     let key = peer.public_key();
     let clear = chunk.get(..head.secured_at).unwrap_or_default();
-    if !head.policy.encrypts_asymmetrically() {
+    if !policy.encrypts_asymmetrically() {
         let signed_len = chunk
             .len()
             .checked_sub(key.signature_len())
             .filter(|&len| len >= head.secured_at)
             .ok_or_else(|| security("an OPN chunk too short for its signature"))?;
         let (signed, signature) = chunk.split_at(signed_len);
-        if !key.verify(head.policy, signed, signature) {
+        if !key.verify(policy, signed, signature) {
             return Err(security("an OPN chunk with a wrong signature"));
         }
         return split(signed.get(head.secured_at..).unwrap_or_default());
     }
     let mut plain = own
         .key
-        .decrypt(head.policy, secured)
+        .decrypt(policy, secured)
         .map_err(|_| security("an OPN chunk that does not decrypt with this key"))?
         .to_vec();
     let signed_len = plain
@@ -127,7 +154,7 @@ pub fn open(
         .ok_or_else(|| security("an OPN chunk too short for its signature"))?;
     let signature = plain.split_off(signed_len);
     let signed = [clear, plain.as_slice()].concat();
-    if !key.verify(head.policy, &signed, &signature) {
+    if !key.verify(policy, &signed, &signature) {
         return Err(security("an OPN chunk with a wrong signature"));
     }
     let body_len = unpadded(&plain, own.key.signature_len())
@@ -199,6 +226,16 @@ impl Parties {
                 .ok_or_else(|| missing("the certificate of the peer"))?
                 .clone(),
         }))
+    }
+
+    /// This side's certificate.
+    pub fn own(&self) -> &Certificate {
+        &self.own.certificate
+    }
+
+    /// The other side's certificate.
+    pub fn peer(&self) -> &Certificate {
+        &self.peer
     }
 }
 

@@ -1,14 +1,17 @@
 //! SecureChannels (Part 4, 5.6; Part 6, 6.7): what both roles need to protect chunks, prove
 //! their order and exchange keys.
 //!
-//! [`asymmetric`] is the OPN message with its certificates, [`symmetric`] everything after it,
+//! [`secure`] is the channel and where it is in its life, [`established`] what there is of it once it has keys, [`stream`] the buffers around it,
+//! [`asymmetric`] the OPN message with its certificates, [`symmetric`] everything after it,
 //! [`tokens`] the keys and how long they live, [`KeyLog`] who else is given them, [`sequence`] the order of chunks, [`assembly`]
 //! messages put together from several chunks.
 
 pub mod assembly;
 pub mod asymmetric;
+pub mod established;
 pub mod exchange;
 mod key_log;
+pub mod secure;
 pub mod sequence;
 pub mod stream;
 pub mod symmetric;
@@ -23,6 +26,7 @@ use thiserror::Error;
 use crate::budget::Spent;
 use crate::certificate::Certificate;
 pub use key_log::{KeyLog, TokenKeys};
+pub use secure::SecureChannel;
 pub use stream::SendError;
 
 pub use crate::policy::DirectionKeys;

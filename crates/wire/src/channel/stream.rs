@@ -1,21 +1,18 @@
-//! What both roles share once a channel is there: buffers, tokens, order, and the way of a
-//! message through them.
+//! What both roles share whatever their channel is doing: buffers, limits, and the way of a message through them.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use opcua_types::StatusCode;
 use tracing::{Level, enabled, trace};
 
+use super::ChannelError;
 use super::assembly::Assembly;
-use super::asymmetric::Opened;
-use super::sequence::{Incoming, Outgoing, SequenceRule};
-use super::symmetric::{BODY_AT, ChunkHead, Seal, names};
-use super::tokens::{Role, Token, Tokens};
-use super::{ChannelError, Protection};
+use super::established::Established;
+use super::sequence::Outgoing;
+use super::symmetric::{BODY_AT, ChunkHead, Guard, names};
+use super::tokens::Tokens;
 use crate::frame::{ChunkKind, ErrorMessage, Gap, Header, Inbox, Limits, MessageType, Outbox};
 use crate::log::Named;
-use crate::policy::{Exchanged, Policy};
 use crate::time::Instant;
 
 /// The two directions of a connection.
@@ -27,14 +24,6 @@ pub struct Stream {
     pub outbox: Outbox,
     /// As offered first, as agreed later.
     pub limits: Limits,
-    /// 0 until the channel is open.
-    pub channel_id: u32,
-    /// The keys.
-    pub tokens: Tokens,
-    role: Role,
-    protection: Protection,
-    outgoing: Outgoing,
-    incoming: Incoming,
     /// Messages of several chunks.
     pub assembly: Assembly,
 }
@@ -99,116 +88,74 @@ pub enum SendError {
 
 impl Stream {
     /// Nothing sent and nothing received yet.
-    pub fn new(role: Role, limits: Limits) -> Self {
+    pub fn new(limits: Limits) -> Self {
         Self {
             inbox: Inbox::default(),
             outbox: Outbox::default(),
             limits,
-            channel_id: 0,
-            tokens: Tokens::default(),
-            role,
-            protection: Protection::NONE,
-            outgoing: Outgoing::new(SequenceRule::Legacy),
-            incoming: Incoming::new(SequenceRule::Legacy),
             assembly: Assembly::default(),
         }
     }
 
-    /// The protection of the channel being opened, which also decides about sequence numbers.
-    pub fn protect(&mut self, protection: Protection) {
-        self.protection = protection;
-        let rule = sequence_rule(protection.policy);
-        self.outgoing = Outgoing::new(rule);
-        self.incoming = Incoming::new(rule);
-    }
-
-    /// Opens a channel that was not asked for: its transport protects messages and keeps them apart. Its token does not
-    /// get old while anybody lives.
-    pub fn share(&mut self, channel_id: u32, now: Instant) -> Result<(), ChannelError> {
-        const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-        self.channel_id = channel_id;
-        self.protect(Protection::NONE);
-        // How long chunks are and how many nobody agreed on: what counts is the length of a message.
+    /// How long chunks are and how many, nobody agreed on: what counts is the length of a message.
+    pub fn share(&mut self) {
         self.limits.receive_buffer = self.limits.receive_buffer.max(64 * 1024);
         self.limits.receive_chunks = 0;
-        let nothing = Exchanged {
-            client_nonce: &[],
-            server_nonce: &[],
-            shared: None,
-        };
-        let token = Token::derive(self.role, Protection::NONE, &nothing, 1, now, FOR_EVER)?;
-        self.tokens.add(token, self.role);
-        Ok(())
     }
 
-    /// What the channel is protected with.
-    pub fn protection(&self) -> Protection {
-        self.protection
+    /// Puts a sealed OPN chunk into the place that was kept free for it.
+    pub fn place(&mut self, gap: Gap, chunk: &[u8]) -> Result<(), ChannelError> {
+        match self.outbox.fill(gap, chunk) {
+            true => Ok(()),
+            false => Err(ChannelError::Security(
+                "an OPN chunk of another length than foreseen".into(),
+            )),
+        }
     }
 
-    /// The place of an OPN chunk in the stream: its number is given and its bytes kept free.
-    pub fn reserve(&mut self, sealed_len: impl FnOnce(u32) -> usize) -> Gap {
-        let sequence = self.outgoing.take();
-        self.outbox.reserve(sealed_len(sequence))
-    }
-
-    /// Checks the number of an OPN chunk that was opened.
-    pub fn accept(&mut self, opened: &Opened) -> Result<(), ChannelError> {
-        Ok(self.incoming.accept(opened.sequence)?)
-    }
-
-    /// Seals a message into the outbox, in as many chunks as it takes.
+    /// The way out.
     #[inline]
-    pub fn send(
-        &mut self,
-        message: MessageType,
-        request_id: u32,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<(), SendError> {
-        self.split(None).1.send(message, request_id, write)
+    pub fn outward<'a>(&'a mut self, channel: &'a mut Established) -> Outward<'a> {
+        Outward::new(&mut self.outbox, &self.limits, channel)
     }
 
     /// A message that arrived, and the way out for what answers it while it is read.
     #[inline]
-    pub fn split(&mut self, body: Option<Body>) -> (&[u8], Outward<'_>) {
+    pub fn split<'a>(
+        &'a mut self,
+        body: Body,
+        channel: &'a mut Established,
+    ) -> (&'a [u8], Outward<'a>) {
         let bytes = match body {
-            None => &[],
-            Some(Body::Chunk(range)) => self.inbox.chunk(range),
-            Some(Body::Assembled) => self.assembly.whole(),
+            Body::Chunk(range) => self.inbox.chunk(range),
+            Body::Assembled => self.assembly.whole(),
         };
-        let outward = Outward {
-            outbox: &mut self.outbox,
-            tokens: &self.tokens,
-            outgoing: &mut self.outgoing,
-            limits: &self.limits,
-            channel_id: self.channel_id,
-        };
-        (bytes, outward)
+        (bytes, Outward::new(&mut self.outbox, &self.limits, channel))
     }
 
     /// Opens a MSG or CLO chunk.
     pub fn receive(
         &mut self,
+        channel: &mut Established,
         header: Header,
         range: Range<usize>,
         now: Instant,
     ) -> Result<Arrival, ChannelError> {
         let chunk = self.inbox.chunk_mut(range.clone());
         let (channel_id, token_id) = names(chunk)?;
-        if channel_id != self.channel_id {
+        if channel_id != channel.id {
             return Err(ChannelError::ChannelId {
-                want: self.channel_id,
+                want: channel.id,
                 got: channel_id,
             });
         }
-        let token = self
+        let token = channel
             .tokens
             .receiving(token_id, now)
             .ok_or(ChannelError::Token(token_id))?;
-        let seal = token.receiving.seal();
-        let (sequence, request_id, body) = seal.open(chunk)?;
-        self.incoming.accept(sequence)?;
-        self.tokens.used(token_id, self.role);
+        let (sequence, request_id, body) = token.receiving.open(chunk)?;
+        channel.numbers.accept(sequence)?;
+        channel.tokens.used(token_id);
         let body = range.start + body.start..range.start + body.end;
         let bytes = self.inbox.chunk(body.clone());
         match header.chunk {
@@ -229,9 +176,8 @@ impl Stream {
                 };
                 if enabled!(Level::TRACE) {
                     let body = self.body(body.clone());
-                    let channel = self.channel_id;
                     trace!(
-                        channel,
+                        channel = channel_id,
                         request = request_id,
                         bytes = body.len(),
                         "{} came",
@@ -311,6 +257,18 @@ pub struct Outward<'a> {
 }
 
 impl<'a> Outward<'a> {
+    #[inline]
+    fn new(outbox: &'a mut Outbox, limits: &'a Limits, channel: &'a mut Established) -> Self {
+        let (channel_id, tokens, outgoing) = channel.sending();
+        Self {
+            outbox,
+            tokens,
+            outgoing,
+            limits,
+            channel_id,
+        }
+    }
+
     /// Seals a message into the outbox, in as many chunks as it takes.
     ///
     /// The body is written where it will stand; only a message of several chunks is moved.
@@ -339,7 +297,7 @@ impl<'a> Outward<'a> {
     ) -> Result<Option<Unfinished>, SendError> {
         let sealing = self.sealing(message, request_id)?;
         let out = self.outbox.tail();
-        let start = Seal::begin(out);
+        let start = Guard::begin(out);
         let more = write(out);
         let bytes = out.len() - start - BODY_AT;
         if enabled!(Level::TRACE) {
@@ -419,7 +377,7 @@ impl<'a> Outward<'a> {
     pub fn abort(&mut self, request_id: u32, error: &ErrorMessage) -> Result<(), SendError> {
         let sealing = self.sealing(MessageType::Message, request_id)?;
         let out = self.outbox.tail();
-        let start = Seal::begin(out);
+        let start = Guard::begin(out);
         error.write_body(out);
         sealing.finish(out, start, ChunkKind::Abort, self.outgoing);
         Ok(())
@@ -436,7 +394,7 @@ impl<'a> Outward<'a> {
                 None if more => break,
                 None => ChunkKind::Final,
             };
-            let start = Seal::begin(out);
+            let start = Guard::begin(out);
             out.extend_from_slice(part);
             sealing.finish(out, start, chunk, self.outgoing);
             sealed += part.len();
@@ -447,10 +405,10 @@ impl<'a> Outward<'a> {
     #[inline]
     fn sealing(&self, message: MessageType, request_id: u32) -> Result<Sealing<'a>, SendError> {
         let token = self.tokens.sending().ok_or(SendError::NotOpen)?;
-        let seal = token.sending.seal();
+        let guard = &token.sending;
         Ok(Sealing {
-            max_body: seal.max_body(self.limits).max(1),
-            seal,
+            max_body: guard.max_body(self.limits).max(1),
+            guard,
             message,
             channel_id: self.channel_id,
             token_id: token.id,
@@ -461,7 +419,7 @@ impl<'a> Outward<'a> {
 
 /// How the chunks of a message are sealed.
 struct Sealing<'a> {
-    seal: Seal<'a>,
+    guard: &'a Guard,
     /// The longest body of one of them.
     max_body: usize,
     message: MessageType,
@@ -500,14 +458,6 @@ impl Sealing<'_> {
             sequence: order.take(),
             request_id: self.request_id,
         };
-        self.seal.finish(out, start, head);
-    }
-}
-
-fn sequence_rule(policy: Policy) -> SequenceRule {
-    if policy.legacy_sequence_numbers() {
-        SequenceRule::Legacy
-    } else {
-        SequenceRule::Strict
+        self.guard.finish(out, start, head);
     }
 }

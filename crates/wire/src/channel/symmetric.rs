@@ -64,34 +64,21 @@ impl Guard {
         }
     }
 
-    /// What protects its chunks.
-    #[inline]
-    pub fn seal(&self) -> Seal<'_> {
-        let (keys, encrypts) = match self {
-            Self::Open => (None, false),
-            Self::Signed(keys) => (Some(keys), false),
-            Self::Secret(keys) => (Some(keys), true),
-        };
-        Seal { keys, encrypts }
+    fn keys(&self) -> Option<&Keys> {
+        match self {
+            Self::Open => None,
+            Self::Signed(keys) | Self::Secret(keys) => Some(keys),
+        }
     }
-}
 
-/// How a direction of a channel protects chunks.
-#[derive(Debug, Clone, Copy)]
-pub struct Seal<'a> {
-    keys: Option<&'a Keys>,
-    encrypts: bool,
-}
-
-impl Seal<'_> {
     fn signature_len(&self) -> usize {
-        self.keys.map_or(0, Keys::signature_len)
+        self.keys().map_or(0, Keys::signature_len)
     }
 
     fn block_len(&self) -> usize {
-        match self.keys {
-            Some(keys) if self.encrypts => keys.block_len(),
-            _ => 1,
+        match self {
+            Self::Open | Self::Signed(_) => 1,
+            Self::Secret(keys) => keys.block_len(),
         }
     }
 
@@ -123,6 +110,7 @@ impl Seal<'_> {
             let plain = out.len() - start - SECURED_AT + 1 + self.signature_len();
             let padding = (block - plain % block) % block;
             // A block is 16 bytes: the count fits a byte, and so does each padding byte.
+            debug_assert!(block <= 256);
             out.resize(out.len() + padding + 1, padding as u8);
         }
         let signed_len = out.len() - start;
@@ -142,10 +130,10 @@ impl Seal<'_> {
             place[16..20].copy_from_slice(&head.sequence.to_le_bytes());
             place[20..24].copy_from_slice(&head.request_id.to_le_bytes());
         }
-        let Some(keys) = self.keys else { return };
+        let Some(keys) = self.keys() else { return };
         let (signed, signature) = chunk.split_at_mut(signed_len);
         keys.sign(signed, signature);
-        if self.encrypts
+        if let Self::Secret(keys) = self
             && let Some(secret) = chunk.get_mut(SECURED_AT..)
         {
             // The length is a whole number of blocks by construction: this cannot fail.
@@ -177,11 +165,11 @@ impl Seal<'_> {
 
     /// Returns where the body ends.
     fn unprotect(&self, chunk: &mut [u8]) -> Result<usize, ChannelError> {
-        let Some(keys) = self.keys else {
+        let Some(keys) = self.keys() else {
             return Ok(chunk.len());
         };
         let failed = |what: &'static str| ChannelError::Security(what.into());
-        if self.encrypts {
+        if let Self::Secret(keys) = self {
             let secret = chunk.get_mut(SECURED_AT..).unwrap_or_default();
             keys.decrypt(secret)
                 .map_err(|_| failed("a chunk that is not a whole number of blocks"))?;

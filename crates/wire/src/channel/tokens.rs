@@ -45,11 +45,25 @@ impl Token {
     ) -> Result<Self, ChannelError> {
         let clients = Guard::of(protection, exchanged, Sender::Client)?;
         let servers = Guard::of(protection, exchanged, Sender::Server)?;
-        let (sending, receiving) = match role {
+        let guards = match role {
             Role::Client => (clients, servers),
             Role::Server => (servers, clients),
         };
-        Ok(Self {
+        Ok(Self::of(guards, id, created, lifetime))
+    }
+
+    /// A token without keys, for a channel without a policy.
+    pub fn unprotected(id: u32, created: Instant, lifetime: Duration) -> Self {
+        Self::of((Guard::Open, Guard::Open), id, created, lifetime)
+    }
+
+    fn of(
+        (sending, receiving): (Guard, Guard),
+        id: u32,
+        created: Instant,
+        lifetime: Duration,
+    ) -> Self {
+        let token = Self {
             id,
             // Part 4, 5.6.2.1: a client asks for the next token when 75 % of the lifetime are over.
             renews: created + lifetime * 3 / 4,
@@ -59,7 +73,9 @@ impl Token {
             dies: created + lifetime + lifetime / 4,
             sending,
             receiving,
-        })
+        };
+        debug_assert!(token.renews <= token.expires && token.expires <= token.dies);
+        token
     }
 
     /// When it is of no use any more: a quarter of its lifetime after the end of that.
@@ -73,71 +89,108 @@ impl Token {
     }
 }
 
-/// The tokens of a channel: one in use, and around a renewal a second one.
-#[derive(Debug, Default)]
+/// The tokens of a channel: one in use, and around a renewal the one before it.
+#[derive(Debug)]
 pub struct Tokens {
-    /// Newest first.
-    held: Vec<Token>,
-    /// The place of the one to send with; beyond the end if there is none.
-    sending: usize,
+    role: Role,
+    newest: Token,
+    before: Before,
 }
 
-/// No token is there to send with.
-const NOBODYS: usize = usize::MAX;
+/// What becomes of the token before the newest one, and of sending.
+#[derive(Debug)]
+enum Before {
+    /// It is gone. The newest one sends.
+    Gone,
+    /// It opens what is still under way. The newest one sends.
+    Receives(Token),
+    /// It sends, until the peer has used the newest one.
+    Sends(Token),
+    /// All have expired: none sends. One may still open what is under way.
+    Expired(Option<Token>),
+}
 
 impl Tokens {
+    /// The first one of a channel.
+    pub fn new(token: Token, role: Role) -> Self {
+        Self {
+            role,
+            newest: token,
+            before: Before::Gone,
+        }
+    }
+
     /// A client sends with a new token at once; a server keeps to the old one until it has seen
     /// the new one used, or the old one has [expired](Self::expire) (Part 4, 5.6.2.1).
-    pub fn add(&mut self, token: Token, role: Role) {
-        let old = self.sending().is_some();
-        self.held.insert(0, token);
-        self.sending = match role {
-            Role::Server if old => 1,
-            _ => 0,
+    pub fn add(&mut self, token: Token) {
+        let keeps = self.role == Role::Server && self.sending().is_some();
+        let old = std::mem::replace(&mut self.newest, token);
+        self.before = match keeps {
+            true => Before::Sends(old),
+            false => Before::Receives(old),
         };
-        self.held.truncate(2);
     }
 
-    /// The token to send with.
+    /// The token to send with; none if all have expired.
+    #[inline]
     pub fn sending(&self) -> Option<&Token> {
-        self.held.get(self.sending)
+        match &self.before {
+            Before::Gone | Before::Receives(_) => Some(&self.newest),
+            Before::Sends(old) => Some(old),
+            Before::Expired(_) => None,
+        }
     }
 
-    /// When [`expire`](Self::expire) has something to do.
-    pub fn expires_at(&self) -> Option<Instant> {
-        self.sending().map(|token| token.expires)
+    /// When there is something to be done: [`expire`](Self::expire), or to give the channel up.
+    pub fn ends_at(&self) -> Instant {
+        let dies = self.newest.dies_at();
+        self.sending().map_or(dies, |token| token.expires.min(dies))
     }
 
     /// Part 6, 6.7 and Part 4, 5.6.2.1: what is sent is secured with a token until it expires, and no longer. Then
     /// it is the turn of the next one, if there is one.
     pub fn expire(&mut self, now: Instant) {
-        if self.expires_at().is_some_and(|at| at <= now) {
-            let newest = self.held.first().filter(|newest| now < newest.expires);
-            self.sending = newest.map_or(NOBODYS, |_| 0);
+        if self.sending().is_none_or(|token| now < token.expires) {
+            return;
         }
+        let old = match std::mem::replace(&mut self.before, Before::Gone) {
+            Before::Gone => None,
+            Before::Receives(old) | Before::Sends(old) => Some(old),
+            Before::Expired(old) => old,
+        };
+        self.before = match old {
+            old if self.newest.expires <= now => Before::Expired(old),
+            Some(old) => Before::Receives(old),
+            None => Before::Gone,
+        };
     }
 
     /// The newest one, whose age decides about renewal.
-    pub fn newest(&self) -> Option<&Token> {
-        self.held.first()
+    pub fn newest(&self) -> &Token {
+        &self.newest
     }
 
     /// The token named by an arriving chunk, if it is known and alive.
     pub fn receiving(&self, id: u32, now: Instant) -> Option<&Token> {
-        self.held
-            .iter()
-            .find(|token| token.id == id && now < token.dies_at())
+        let before = match &self.before {
+            Before::Gone | Before::Expired(None) => None,
+            Before::Receives(old) | Before::Sends(old) | Before::Expired(Some(old)) => Some(old),
+        };
+        let lives = |token: &&Token| token.id == id && now < token.dies_at();
+        Some(&self.newest)
+            .filter(lives)
+            .or_else(|| before.filter(lives))
     }
 
     /// A chunk protected with `id` was good: when it is the newest token, a server's older one
     /// has done its duty.
-    pub fn used(&mut self, id: u32, role: Role) {
-        if role == Role::Server
-            && self.held.len() > 1
-            && self.held.first().is_some_and(|token| token.id == id)
-        {
-            self.held.truncate(1);
-            self.sending = 0;
+    pub fn used(&mut self, id: u32) {
+        if self.role == Role::Server && id == self.newest.id {
+            match &mut self.before {
+                Before::Gone => {}
+                Before::Receives(_) | Before::Sends(_) => self.before = Before::Gone,
+                Before::Expired(old) => *old = None,
+            }
         }
     }
 }

@@ -27,26 +27,44 @@ use std::time::Duration;
 use opcua_types::StatusCode;
 use tracing::{Span, debug, debug_span, field};
 
+use crate::channel::established::Established;
+use crate::channel::secure::{Closed, SecureChannel};
 use crate::channel::stream::{Arrival, Body, Stream};
-use crate::channel::tokens::{Role, Token};
+use crate::channel::tokens::Role;
 use crate::channel::{ChannelError, Protection, SendError};
-use crate::frame::{
-    Acknowledge, ErrorMessage, HEADER_LEN, Header, Limits, MessageType, ReverseHello,
-};
+use crate::frame::{Acknowledge, ErrorMessage, HEADER_LEN, Limits, MessageType, ReverseHello};
 use crate::job::Job;
 use crate::template::walk::ResponseHead;
 use crate::time::{Instant, Now};
 use in_flight::InFlight;
-use opening::Exchange;
+use opening::{Exchange, Opening};
 
+/// How far the connection is. What comes before a channel has ended with it, whatever it was.
 #[derive(Debug)]
 enum State {
     AwaitReverse,
-    AwaitAcknowledge,
-    /// From the first OPN on; open once there is a token.
-    Channel,
-    /// The reason is kept until all that wait were told.
-    Ended(Option<ChannelError>),
+    AwaitAcknowledge { deadline: Instant },
+    Channel(SecureChannel<Opening, Exchange>),
+}
+
+impl State {
+    /// The channel, if requests and responses go.
+    #[inline]
+    fn established_mut(&mut self) -> Option<&mut Established> {
+        match self {
+            Self::Channel(channel) => channel.established_mut(),
+            Self::AwaitReverse | Self::AwaitAcknowledge { .. } => None,
+        }
+    }
+
+    /// What is left to tell, if the connection has ended.
+    #[inline]
+    fn closed_mut(&mut self) -> Option<&mut Closed> {
+        match self {
+            Self::Channel(SecureChannel::Closing(closed)) => Some(closed),
+            _ => None,
+        }
+    }
 }
 
 /// A whole event without its bytes, which are looked up at the very end.
@@ -62,13 +80,10 @@ pub struct Connection {
     state: State,
     stream: Stream,
     in_flight: InFlight,
-    exchange: Option<Exchange>,
+    /// Work to be fetched.
     job: Option<Job<Done>>,
-    /// Until the hello is answered.
-    hello_deadline: Instant,
-    opened: Option<(Duration, bool)>,
-    /// The server's share of the newest keys.
-    server_nonce: Vec<u8>,
+    /// To be told before anything else.
+    event: Option<Event<'static>>,
     /// The number of the newest OPN request.
     opened_as: u16,
     /// What a log says of it belongs together.
@@ -79,43 +94,43 @@ impl Connection {
     /// Begins. With policy None nothing but the configuration's URL and limits matters.
     pub fn new(config: Config, now: Now) -> Self {
         let mut connection = Self {
-            stream: Stream::new(Role::Client, config.limits),
+            stream: Stream::new(config.limits),
             state: State::AwaitReverse,
             in_flight: InFlight::default(),
-            exchange: None,
             job: None,
-            hello_deadline: now.mono + config.timeout,
-            opened: None,
-            server_nonce: Vec::new(),
+            event: None,
             opened_as: 0,
             span: debug_span!("client", url = %config.endpoint_url, channel = field::Empty),
             config,
         };
-        connection.stream.protect(connection.config.protection);
         match connection.config.shared_channel {
             Some(channel_id) => connection.share(channel_id, now),
             None if connection.config.reverse => {}
-            None => connection.hello(),
+            None => connection.hello(now),
         }
         connection
     }
 
     /// The channel is there without a word.
     fn share(&mut self, channel_id: u32, now: Now) {
-        self.state = State::Channel;
+        self.state = State::Channel(SecureChannel::shared(Role::Client, channel_id, now.mono));
+        self.stream.share();
         // Nothing says how long a message may be, and none has to be cut.
         self.stream.limits.send_buffer = u32::MAX;
-        match self.stream.share(channel_id, now.mono) {
-            Ok(()) => self.opened = Some((Duration::MAX, false)),
-            Err(error) => self.end(error),
-        }
+        self.event = Some(Event::Opened {
+            channel_id,
+            lifetime: Duration::MAX,
+            renewed: false,
+        });
     }
 
-    fn hello(&mut self) {
+    fn hello(&mut self, now: Now) {
         self.span.in_scope(|| debug!("hello sent"));
         let hello = self.config.limits.hello(&self.config.endpoint_url);
         hello.write(self.stream.outbox.tail());
-        self.state = State::AwaitAcknowledge;
+        self.state = State::AwaitAcknowledge {
+            deadline: now.mono + self.config.timeout,
+        };
     }
 
     /// Room for bytes from the socket, at least `least` of them.
@@ -158,7 +173,10 @@ impl Connection {
 
     /// Whether requests can be sent.
     pub fn is_open(&self) -> bool {
-        matches!(self.state, State::Channel) && self.stream.tokens.sending().is_some()
+        match &self.state {
+            State::Channel(channel) => channel.established().is_some(),
+            State::AwaitReverse | State::AwaitAcknowledge { .. } => false,
+        }
     }
 
     /// Whether its channel is one that all connections share, and that nobody opens or renews.
@@ -168,7 +186,7 @@ impl Connection {
 
     /// Whether the connection has ended.
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Ended(_))
+        matches!(self.state, State::Channel(SecureChannel::Closing(_)))
     }
 
     /// The sizes agreed on, once acknowledged.
@@ -188,7 +206,10 @@ impl Connection {
 
     /// The server's number for the channel, 0 before it is open.
     pub fn channel_id(&self) -> u32 {
-        self.stream.channel_id
+        match &self.state {
+            State::Channel(channel) => channel.id(),
+            State::AwaitReverse | State::AwaitAcknowledge { .. } => 0,
+        }
     }
 
     /// How many requests wait for their response.
@@ -203,17 +224,14 @@ impl Connection {
         deadline: Instant,
         write: impl FnOnce(&mut Vec<u8>, u32),
     ) -> Result<RequestId, SendError> {
-        if !self.is_open() {
-            return Err(SendError::NotOpen);
-        }
+        let channel = self.state.established_mut().ok_or(SendError::NotOpen)?;
         let id = self
             .in_flight
             .insert(deadline)
             .ok_or(SendError::TooManyInFlight)?;
         let number = id.number();
-        let sent = self
-            .stream
-            .send(MessageType::Message, number, |out| write(out, number));
+        let mut outward = self.stream.outward(channel);
+        let sent = outward.send(MessageType::Message, number, |out| write(out, number));
         if sent.is_err() {
             self.in_flight.remove(id);
         }
@@ -233,11 +251,12 @@ impl Connection {
     /// Closes the channel in good order: the message waits to be written, then the socket is to
     /// be closed.
     pub fn close(&mut self, now: Now) {
-        if self.is_open() {
+        if let Some(channel) = self.state.established_mut() {
             let handle = self.in_flight.insert(now.mono).map_or(1, RequestId::number);
             let body = close_request(handle, now.utc);
             // A failure changes nothing: the connection ends.
-            let _ = self.stream.send(MessageType::Close, handle, |out| {
+            let mut outward = self.stream.outward(channel);
+            let _ = outward.send(MessageType::Close, handle, |out| {
                 out.extend_from_slice(&body)
             });
             self.in_flight.remove(RequestId(handle));
@@ -256,24 +275,29 @@ impl Connection {
     fn end(&mut self, reason: ChannelError) {
         if !self.is_closed() {
             self.span.in_scope(|| debug!(%reason, "connection ended"));
-            self.exchange = None;
             self.job = None;
             self.stream.outbox.abandon();
-            self.state = State::Ended(Some(reason));
+            self.state = State::Channel(SecureChannel::Closing(Closed {
+                reason: Some(reason),
+                id: self.channel_id(),
+                protection: self.config.protection,
+                peer: None,
+            }));
         }
     }
 
     /// The next moment at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let of_state = match self.state {
+        let of_state = match &self.state {
             State::AwaitReverse => None,
-            State::AwaitAcknowledge => Some(self.hello_deadline),
-            State::Channel => match &self.exchange {
-                Some(exchange) => Some(exchange.deadline),
-                None if self.config.shared_channel.is_some() => None,
-                None => self.stream.tokens.newest().map(Token::renew_at),
+            State::AwaitAcknowledge { deadline } => Some(*deadline),
+            State::Channel(channel) => match channel {
+                SecureChannel::Opening(_, opening) => Some(opening.exchange.deadline),
+                SecureChannel::Open(established) => Some(established.tokens.newest().renew_at()),
+                SecureChannel::Renewing(_, exchange) => Some(exchange.deadline),
+                SecureChannel::Shared(_) => None,
+                SecureChannel::Closing(_) => return None,
             },
-            State::Ended(_) => return None,
         };
         [of_state, self.in_flight.next_deadline()]
             .into_iter()
@@ -284,32 +308,29 @@ impl Connection {
     /// Renews the channel when it is time, and gives up what has taken too long. Requests that
     /// have timed out are told by [`poll_event`](Self::poll_event).
     pub fn handle_timeout(&mut self, now: Now) {
-        match (&self.state, &self.exchange) {
-            (State::AwaitAcknowledge, _) if now.mono >= self.hello_deadline => {
-                self.end(ChannelError::Timeout("waiting for the answer to the hello"));
+        let (deadline, doing) = match &self.state {
+            State::AwaitReverse => return,
+            State::AwaitAcknowledge { deadline } => {
+                (*deadline, "waiting for the answer to the hello")
             }
-            (State::Channel, Some(exchange)) if now.mono >= exchange.deadline => {
-                let doing = match exchange.renew {
-                    true => "renewing the secure channel",
-                    false => "opening the secure channel",
-                };
-                self.end(ChannelError::Timeout(doing));
-            }
-            (State::Channel, None) if self.config.shared_channel.is_none() => {
-                let newest = self.stream.tokens.newest();
-                if newest.is_some_and(|token| now.mono >= token.renew_at()) {
-                    self.open(true, now);
+            State::Channel(channel) => match channel {
+                SecureChannel::Opening(_, opening) => {
+                    (opening.exchange.deadline, "opening the secure channel")
                 }
-            }
-            _ => {}
-        }
-    }
-
-    /// Renews the channel now, whatever its age. Nothing happens if that is under way already.
-    pub fn renew(&mut self, now: Now) {
-        let is_shared = self.config.shared_channel.is_some();
-        if self.is_open() && self.exchange.is_none() && !is_shared {
-            self.open(true, now);
+                SecureChannel::Open(established) => {
+                    if now.mono >= established.tokens.newest().renew_at() {
+                        self.renew(now);
+                    }
+                    return;
+                }
+                SecureChannel::Renewing(_, exchange) => {
+                    (exchange.deadline, "renewing the secure channel")
+                }
+                SecureChannel::Shared(_) | SecureChannel::Closing(_) => return,
+            },
+        };
+        if now.mono >= deadline {
+            self.end(ChannelError::Timeout(doing));
         }
     }
 
@@ -329,9 +350,11 @@ impl Connection {
             return Some(Happened::Other(event));
         }
         loop {
-            let waiting = |exchange: &Exchange| exchange.opening;
-            if self.is_closed() || self.exchange.as_ref().is_some_and(waiting) {
-                break;
+            match &self.state {
+                State::Channel(SecureChannel::Closing(_)) => break,
+                State::Channel(SecureChannel::Opening(_, it)) if it.exchange.blocks() => break,
+                State::Channel(SecureChannel::Renewing(_, it)) if it.blocks() => break,
+                _ => {}
             }
             match self.next_chunk(now) {
                 Ok(Some(Some(happened))) => return Some(happened),
@@ -352,21 +375,15 @@ impl Connection {
 
     /// What does not come from the socket directly.
     fn own_event(&mut self) -> Option<Event<'static>> {
-        if let Some((lifetime, renewed)) = self.opened.take() {
-            let channel_id = self.stream.channel_id;
-            return Some(Event::Opened {
-                channel_id,
-                lifetime,
-                renewed,
-            });
+        if let Some(event) = self.event.take() {
+            return Some(event);
         }
-        if let State::Ended(reason) = &mut self.state {
-            if let Some(id) = self.in_flight.drain() {
-                return Some(Event::Unanswered(id));
-            }
-            return reason.take().map(Event::Closed);
+        // The reason is kept until all that wait were told.
+        let closed = self.state.closed_mut()?;
+        match self.in_flight.drain() {
+            Some(id) => Some(Event::Unanswered(id)),
+            None => closed.reason.take().map(Event::Closed),
         }
-        None
     }
 
     /// Reads one chunk. `None`: there is no whole one. `Some(None)`: it was nothing to tell.
@@ -375,7 +392,7 @@ impl Connection {
         let Some((header, range)) = self.stream.inbox.next_chunk(limit)? else {
             return Ok(None);
         };
-        let happened = match (&self.state, header.message) {
+        let happened = match (&mut self.state, header.message) {
             (_, MessageType::Error) => return Err(self.stream.error(range)),
             (State::AwaitReverse, MessageType::ReverseHello) => {
                 let chunk = self.stream.inbox.chunk(range);
@@ -384,29 +401,28 @@ impl Connection {
                 let endpoint_url = reverse.endpoint_url.to_owned();
                 // Part 6, 7.1.2.6: the hello repeats the URL the server gave.
                 self.config.endpoint_url.clone_from(&endpoint_url);
-                self.hello_deadline = now.mono + self.config.timeout;
-                self.hello();
+                self.hello(now);
                 Some(Event::Reversed {
                     server_uri,
                     endpoint_url,
                 })
             }
-            (State::AwaitAcknowledge, MessageType::Acknowledge) => {
+            (State::AwaitAcknowledge { .. }, MessageType::Acknowledge) => {
                 let chunk = self.stream.inbox.chunk(range);
                 let answer = Acknowledge::parse(chunk.get(HEADER_LEN..).unwrap_or_default())?;
                 self.stream.limits = self.config.limits.acknowledged(&answer)?;
                 self.span
                     .in_scope(|| debug!(limits = ?self.stream.limits, "hello acknowledged"));
-                self.state = State::Channel;
-                self.open(false, now);
+                self.open(now);
                 Some(Event::Acknowledged(answer))
             }
-            (State::Channel, MessageType::Open) => {
+            (State::Channel(_), MessageType::Open) => {
                 self.open_response(range, now)?;
                 None
             }
-            (State::Channel, MessageType::Message) => {
-                return Ok(Some(self.response(header, range, now)?));
+            (State::Channel(channel), MessageType::Message) => {
+                let arrival = channel.receive(&mut self.stream, header, range, now.mono)?;
+                return Ok(Some(self.response(arrival)?));
             }
             (_, message) => {
                 let what = format!("{message:?} from the server at this point");
@@ -416,13 +432,8 @@ impl Connection {
         Ok(Some(happened.map(Happened::Other)))
     }
 
-    fn response(
-        &mut self,
-        header: Header,
-        range: std::ops::Range<usize>,
-        now: Now,
-    ) -> Result<Option<Happened>, ChannelError> {
-        let event = match self.stream.receive(header, range, now.mono)? {
+    fn response(&mut self, arrival: Arrival) -> Result<Option<Happened>, ChannelError> {
+        let event = match arrival {
             Arrival::More => return Ok(None),
             Arrival::Message {
                 request_id, body, ..

@@ -19,13 +19,16 @@ use opcua_types::StatusCode;
 use tracing::{Span, debug, debug_span};
 
 use crate::certificate::Certificate;
+use crate::channel::asymmetric::Parties;
+use crate::channel::established::{Established, Numbers};
+use crate::channel::secure::{Closed, SecureChannel};
 use crate::channel::stream::{Arrival, Body, Outward, Stream};
 use crate::channel::tokens::Role;
 use crate::channel::{ChannelError, Protection, SendError};
-use crate::frame::{ErrorMessage, HEADER_LEN, Header, Hello, Limits, MessageType, ReverseHello};
+use crate::frame::{ErrorMessage, HEADER_LEN, Hello, Limits, MessageType, ReverseHello};
 use crate::job::Job;
 use crate::time::{Instant, Now};
-use opening::Exchange;
+use opening::{Exchange, Opening, Request};
 
 /// The memory of a message that came in chunks is kept for the next one up to so many bytes.
 const KEEP: usize = 64 * 1024;
@@ -41,11 +44,47 @@ impl RequestId {
     }
 }
 
+/// How far the connection is. What comes before a channel has ended with it, whatever it was.
 #[derive(Debug)]
 enum State {
-    AwaitHello,
-    Channel,
-    Ended(Option<ChannelError>),
+    AwaitHello { deadline: Instant },
+    Channel(SecureChannel<Opening, Exchange>),
+}
+
+impl State {
+    /// The channel, if requests and responses go.
+    #[inline]
+    fn established_mut(&mut self) -> Option<&mut Established> {
+        match self {
+            Self::Channel(channel) => channel.established_mut(),
+            Self::AwaitHello { .. } => None,
+        }
+    }
+
+    /// What the channel is protected with; None until it is open.
+    fn protection(&self) -> Protection {
+        match self {
+            Self::Channel(channel) => channel.protection(),
+            Self::AwaitHello { .. } => Protection::NONE,
+        }
+    }
+
+    /// The client's certificate, once it is trusted.
+    fn peer(&self) -> Option<&Certificate> {
+        let Self::Channel(channel) = self else {
+            return None;
+        };
+        match channel {
+            SecureChannel::Opening(_, opening) => match &opening.request {
+                Request::Decrypting(parties) => parties.as_ref().map(Parties::peer),
+                Request::Awaited | Request::Trust(_) => None,
+            },
+            SecureChannel::Open(established)
+            | SecureChannel::Renewing(established, _)
+            | SecureChannel::Shared(established) => established.parties().map(Parties::peer),
+            SecureChannel::Closing(closed) => closed.peer.as_ref(),
+        }
+    }
 }
 
 enum Happened {
@@ -110,18 +149,13 @@ pub struct Connection {
     config: Config,
     state: State,
     stream: Stream,
-    exchange: Option<Exchange>,
+    /// Work to be fetched.
     job: Option<Job<Done>>,
-    /// The client's certificate, once trusted.
-    peer: Option<Certificate>,
-    /// Its share of the newest keys.
-    client_nonce: Vec<u8>,
-    open_deadline: Instant,
-    next_token: u32,
     /// When a chunk began to come that is not here yet.
     begun: Option<Instant>,
     /// Which message began to come that the transport does not show whole, and when.
     begun_below: Option<(u64, Instant)>,
+    /// To be told before anything else.
     event: Option<Event<'static>>,
     /// How long responses may be as agreed in the hello, where a session said that they are to be shorter.
     agreed: Option<u32>,
@@ -133,14 +167,11 @@ impl Connection {
     /// Begins by waiting for a hello, or by sending a ReverseHello.
     pub fn new(config: Config, now: Now) -> Self {
         let mut connection = Self {
-            stream: Stream::new(Role::Server, config.limits),
-            state: State::AwaitHello,
-            exchange: None,
+            stream: Stream::new(config.limits),
+            state: State::AwaitHello {
+                deadline: now.mono + config.timeout,
+            },
             job: None,
-            peer: None,
-            client_nonce: Vec::new(),
-            open_deadline: now.mono + config.timeout,
-            next_token: 1,
             begun: None,
             begun_below: None,
             event: None,
@@ -153,10 +184,9 @@ impl Connection {
         }
         if connection.config.shared_channel {
             let channel_id = connection.config.channel_id;
-            connection.state = State::Channel;
-            if let Err(error) = connection.stream.share(channel_id, now.mono) {
-                connection.end(error);
-            }
+            let shared = SecureChannel::shared(Role::Server, channel_id, now.mono);
+            connection.state = State::Channel(shared);
+            connection.stream.share();
         }
         if let Some((server_uri, endpoint_url)) = &connection.config.reverse {
             let reverse = ReverseHello {
@@ -271,17 +301,17 @@ impl Connection {
 
     /// Whether the connection has ended.
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Ended(_))
+        matches!(self.state, State::Channel(SecureChannel::Closing(_)))
     }
 
     /// What the client chose; None until the channel is open.
     pub fn protection(&self) -> Protection {
-        self.stream.protection()
+        self.state.protection()
     }
 
     /// The client's certificate: trusted, and proven by its signature once the channel is open.
     pub fn peer(&self) -> Option<&Certificate> {
-        self.peer.as_ref()
+        self.state.peer()
     }
 
     /// The sizes agreed on, once the client said hello.
@@ -291,7 +321,10 @@ impl Connection {
 
     /// The longest body of a response that the client takes.
     pub fn most(&mut self) -> usize {
-        self.stream.split(None).1.most()
+        match self.state.established_mut() {
+            Some(channel) => self.stream.outward(channel).most(),
+            None => usize::MAX,
+        }
     }
 
     /// Holds responses to a size beside what the client said in its hello; 0 is none (Part 4, 5.6.2:
@@ -320,10 +353,7 @@ impl Connection {
         id: RequestId,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), SendError> {
-        match self.state {
-            State::Channel => self.stream.send(MessageType::Message, id.0, write),
-            _ => Err(SendError::NotOpen),
-        }
+        self.outward()?.send(MessageType::Message, id.0, write)
     }
 
     /// Sends a response, or begins to, as [`Reply::begin`] does.
@@ -332,13 +362,7 @@ impl Connection {
         id: RequestId,
         write: impl FnOnce(&mut Vec<u8>) -> bool,
     ) -> Result<Option<Unfinished>, SendError> {
-        match self.state {
-            State::Channel => {
-                let mut outward = self.stream.split(None).1;
-                outward.begin(MessageType::Message, id.0, write)
-            }
-            _ => Err(SendError::NotOpen),
-        }
+        self.outward()?.begin(MessageType::Message, id.0, write)
     }
 
     /// Sends more of a response that was [begun](Reply::begin). `write` appends it, and says whether there is more to
@@ -351,10 +375,7 @@ impl Connection {
         unfinished: &mut Unfinished,
         write: impl FnOnce(&mut Vec<u8>) -> bool,
     ) -> Result<bool, SendError> {
-        match self.state {
-            State::Channel => self.stream.split(None).1.go_on(unfinished, write),
-            _ => Err(SendError::NotOpen),
-        }
+        self.outward()?.go_on(unfinished, write)
     }
 
     /// Says with an abort chunk that there will be no response.
@@ -363,10 +384,13 @@ impl Connection {
             status,
             reason: String::new(),
         };
-        match self.state {
-            State::Channel => self.stream.split(None).1.abort(id.0, &error),
-            _ => Err(SendError::NotOpen),
-        }
+        self.outward()?.abort(id.0, &error)
+    }
+
+    #[inline]
+    fn outward(&mut self) -> Result<Outward<'_>, SendError> {
+        let channel = self.state.established_mut().ok_or(SendError::NotOpen)?;
+        Ok(self.stream.outward(channel))
     }
 
     /// Ends the connection and tells the client why.
@@ -388,10 +412,14 @@ impl Connection {
     fn end(&mut self, reason: ChannelError) {
         if !self.is_closed() {
             self.span.in_scope(|| debug!(%reason, "connection ended"));
-            self.exchange = None;
             self.job = None;
             self.stream.outbox.abandon();
-            self.state = State::Ended(Some(reason));
+            self.state = State::Channel(SecureChannel::Closing(Closed {
+                reason: Some(reason),
+                id: self.config.channel_id,
+                protection: self.state.protection(),
+                peer: self.state.peer().cloned(),
+            }));
         }
     }
 
@@ -405,35 +433,36 @@ impl Connection {
 
     /// The next moment at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        match self.state {
-            State::Ended(_) => None,
-            _ => [self.channel_deadline(), self.message_deadline()]
-                .into_iter()
-                .flatten()
-                .min(),
+        if self.is_closed() {
+            return None;
         }
+        [self.channel_deadline(), self.message_deadline()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn channel_deadline(&self) -> Option<Instant> {
-        match self.state {
-            State::Ended(_) => None,
-            _ if self.config.shared_channel => None,
-            _ => Some(match self.stream.tokens.newest() {
-                Some(token) => {
-                    let expires = self.stream.tokens.expires_at();
-                    expires.map_or(token.dies_at(), |at| at.min(token.dies_at()))
+        match &self.state {
+            State::AwaitHello { deadline } => Some(*deadline),
+            State::Channel(channel) => match channel {
+                SecureChannel::Opening(_, opening) => Some(opening.deadline),
+                SecureChannel::Open(established) | SecureChannel::Renewing(established, _) => {
+                    Some(established.tokens.ends_at())
                 }
-                None => self.open_deadline,
-            }),
+                SecureChannel::Shared(_) | SecureChannel::Closing(_) => None,
+            },
         }
     }
 
     /// Ends what took too long, and the use of keys that have expired.
     pub fn handle_timeout(&mut self, now: Now) {
-        self.stream.tokens.expire(now.mono);
+        if let Some(channel) = self.state.established_mut() {
+            channel.tokens.expire(now.mono);
+        }
         if self.channel_deadline().is_some_and(|at| now.mono >= at) {
-            let error = match self.stream.tokens.newest() {
-                Some(token) => ChannelError::Token(token.id),
+            let error = match self.state.established_mut() {
+                Some(channel) => ChannelError::Token(channel.tokens.newest().id),
                 None => ChannelError::Timeout("waiting for the client to open a secure channel"),
             };
             self.fail(error);
@@ -459,7 +488,9 @@ impl Connection {
     pub fn poll(&mut self, now: Now) -> Option<Polled<'_>> {
         match self.advance(now)? {
             Happened::Request(id, body) => {
-                let (body, outward) = self.stream.split(Some(body));
+                // A request came over a channel, which has not ended in the meantime.
+                let channel = self.state.established_mut()?;
+                let (body, outward) = self.stream.split(body, channel);
                 let reply = Reply { outward, id };
                 Some(Polled::Request { id, body, reply })
             }
@@ -472,11 +503,15 @@ impl Connection {
             if let Some(event) = self.event.take() {
                 return Some(Happened::Other(event));
             }
-            if let State::Ended(reason) = &mut self.state {
-                return reason.take().map(Event::Closed).map(Happened::Other);
-            }
-            if let Some(Exchange::Trust { .. } | Exchange::Opening) = self.exchange {
-                return None;
+            match &mut self.state {
+                State::Channel(SecureChannel::Closing(closed)) => {
+                    return closed.reason.take().map(Event::Closed).map(Happened::Other);
+                }
+                State::Channel(SecureChannel::Opening(_, it)) if it.request.blocks() => {
+                    return None;
+                }
+                State::Channel(SecureChannel::Renewing(_, it)) if it.blocks() => return None,
+                _ => {}
             }
             match self.next_chunk(now) {
                 Ok(Some(Some(happened))) => return Some(happened),
@@ -497,12 +532,16 @@ impl Connection {
             return Ok(None);
         };
         self.begun = None;
-        let event = match (&self.state, header.message) {
+        let event = match (&mut self.state, header.message) {
             (_, MessageType::Error) => return Err(self.stream.error(range)),
-            (State::AwaitHello, MessageType::Hello) => Some(self.hello(range)?),
-            (State::Channel, MessageType::Open) => self.open_request(range, now)?,
-            (State::Channel, MessageType::Message | MessageType::Close) => {
-                return Ok(Some(self.request(header, range, now)?));
+            (State::AwaitHello { deadline }, MessageType::Hello) => {
+                let deadline = *deadline;
+                Some(self.hello(range, deadline)?)
+            }
+            (State::Channel(_), MessageType::Open) => self.open_request(range, now)?,
+            (State::Channel(channel), MessageType::Message | MessageType::Close) => {
+                let arrival = channel.receive(&mut self.stream, header, range, now.mono)?;
+                return Ok(Some(request(arrival)?));
             }
             (_, message) => {
                 let what = format!("{message:?} from the client at this point");
@@ -512,7 +551,12 @@ impl Connection {
         Ok(Some(event.map(Happened::Other)))
     }
 
-    fn hello(&mut self, range: Range<usize>) -> Result<Event<'static>, ChannelError> {
+    /// Until the deadline of the hello the channel has to be open, too.
+    fn hello(
+        &mut self,
+        range: Range<usize>,
+        deadline: Instant,
+    ) -> Result<Event<'static>, ChannelError> {
         let chunk = self.stream.inbox.chunk(range);
         let hello = Hello::parse(chunk.get(HEADER_LEN..).unwrap_or_default())?;
         let (limits, answer) = self.config.limits.accept(&hello)?;
@@ -521,26 +565,26 @@ impl Connection {
             .in_scope(|| debug!(url = %endpoint_url, ?limits, "hello"));
         self.stream.limits = limits;
         answer.write(self.stream.outbox.tail());
-        self.state = State::Channel;
+        let opening = Opening {
+            deadline,
+            request: Request::Awaited,
+        };
+        let numbers = Numbers::of(Protection::NONE);
+        self.state = State::Channel(SecureChannel::Opening(numbers, opening));
         Ok(Event::Hello { endpoint_url })
     }
+}
 
-    fn request(
-        &mut self,
-        header: Header,
-        range: Range<usize>,
-        now: Now,
-    ) -> Result<Option<Happened>, ChannelError> {
-        match self.stream.receive(header, range, now.mono)? {
-            Arrival::More => Ok(None),
-            Arrival::Message {
-                message: MessageType::Close,
-                ..
-            } => Err(ChannelError::Closed),
-            Arrival::Message {
-                request_id, body, ..
-            } => Ok(Some(Happened::Request(RequestId(request_id), body))),
-            Arrival::Aborted { error, .. } => Ok(Some(Happened::Other(Event::Aborted { error }))),
-        }
+fn request(arrival: Arrival) -> Result<Option<Happened>, ChannelError> {
+    match arrival {
+        Arrival::More => Ok(None),
+        Arrival::Message {
+            message: MessageType::Close,
+            ..
+        } => Err(ChannelError::Closed),
+        Arrival::Message {
+            request_id, body, ..
+        } => Ok(Some(Happened::Request(RequestId(request_id), body))),
+        Arrival::Aborted { error, .. } => Ok(Some(Happened::Other(Event::Aborted { error }))),
     }
 }

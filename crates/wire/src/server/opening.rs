@@ -1,35 +1,103 @@
 //! Opening and renewing the channel: trust, the OPN exchange, its jobs and its keys.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 use opcua_types::StatusCode;
 use tracing::debug;
 
-use super::{Connection, Event};
+use super::{Connection, Event, State};
 use crate::certificate::Certificate;
 use crate::channel::asymmetric::{self, OpenHead, Opened, Parties, Unsealed, check_key};
+use crate::channel::established::{Established, Numbers};
 use crate::channel::exchange::{OpenRequest, OpenResponse};
-use crate::channel::tokens::{Role, Token};
+use crate::channel::secure::SecureChannel;
+use crate::channel::tokens::{Role, Token, Tokens};
 use crate::channel::{ChannelError, Protection};
 use crate::frame::Gap;
 use crate::job::Job;
 use crate::policy::{Curve, Ephemeral, Exchanged, Policy, Shared};
-use crate::time::Now;
+use crate::time::{Instant, Now};
 
-/// An OPN request on its way through trust, decryption and the signing of its response.
+/// What a server knows while its channel is being opened.
+#[derive(Debug)]
+pub(super) struct Opening {
+    /// Until then it has to be open.
+    pub(super) deadline: Instant,
+    pub(super) request: Request,
+}
+
+/// The OPN request that is to open the channel.
+#[derive(Debug)]
+pub(super) enum Request {
+    /// It did not come yet.
+    Awaited,
+    /// The caller has been asked.
+    Trust(Box<Asked>),
+    /// It is being decrypted: nothing behind it is read before. Who protects the channel is trusted; none with policy
+    /// None.
+    Decrypting(Option<Parties>),
+}
+
+/// OPN messages that go while the channel is open.
 #[derive(Debug)]
 pub(super) enum Exchange {
-    /// The caller has been asked.
-    Trust {
-        head: OpenHead,
-        chunk: Vec<u8>,
-        peer: Certificate,
-    },
-    /// It is being decrypted: nothing behind it is read before.
-    Opening,
+    /// The caller has been asked about a renewal.
+    Trust(Box<Asked>),
+    /// A request to renew is being decrypted: nothing behind it is read before.
+    Decrypting,
     /// The response is being signed, and its place kept free.
     Sealing(Gap),
+}
+
+/// An OPN request whose certificate is to be trusted.
+#[derive(Debug)]
+pub(super) struct Asked {
+    head: OpenHead,
+    chunk: Vec<u8>,
+    parties: Parties,
+}
+
+impl Request {
+    /// Whether nothing that follows may be read yet.
+    pub(super) fn blocks(&self) -> bool {
+        match self {
+            Self::Awaited => false,
+            Self::Trust(_) | Self::Decrypting(_) => true,
+        }
+    }
+
+    /// What the caller was asked about, taken out.
+    fn asked(&mut self) -> Option<Box<Asked>> {
+        match std::mem::replace(self, Self::Awaited) {
+            Self::Trust(asked) => Some(asked),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}
+
+impl Exchange {
+    /// Whether nothing that follows may be read yet.
+    pub(super) fn blocks(&self) -> bool {
+        match self {
+            Self::Sealing(_) => false,
+            Self::Trust(_) | Self::Decrypting => true,
+        }
+    }
+
+    /// What the caller was asked about, taken out.
+    fn asked(&mut self) -> Option<Box<Asked>> {
+        match std::mem::replace(self, Self::Decrypting) {
+            Self::Trust(asked) => Some(asked),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
 }
 
 /// The result of a job of a server's connection.
@@ -38,7 +106,7 @@ pub struct Done(Outcome);
 
 #[derive(Debug)]
 enum Outcome {
-    Opened(OpenHead, Result<(Opened, Option<Agreed>), ChannelError>),
+    Opened(Policy, Result<(Opened, Option<Agreed>), ChannelError>),
     Sealed(Result<Vec<u8>, ChannelError>),
 }
 
@@ -63,30 +131,43 @@ impl Connection {
     /// The caller's word on a client's certificate. An error code is kept here; the client is
     /// told no more than that security checks failed.
     pub fn decide(&mut self, trusted: Result<(), StatusCode>, now: Now) {
-        let Some(Exchange::Trust { head, chunk, peer }) = self.exchange.take() else {
+        let asked = match &mut self.state {
+            State::Channel(SecureChannel::Opening(_, opening)) => opening.request.asked(),
+            State::Channel(SecureChannel::Renewing(_, exchange)) => exchange.asked(),
+            _ => None,
+        };
+        let Some(asked) = asked else {
             return;
         };
+        let Asked {
+            head,
+            chunk,
+            parties,
+        } = *asked;
         match trusted {
-            Ok(()) => {
-                self.peer = Some(peer);
-                self.open(head, chunk, now);
-            }
+            Ok(()) => self.open(head, chunk, Some(parties), now),
             Err(status) => self.fail(ChannelError::Certificate(status)),
         }
     }
 
-    fn open(&mut self, head: OpenHead, chunk: Vec<u8>, now: Now) {
-        self.exchange = Some(Exchange::Opening);
-        let policy = head.policy;
-        let own = self.config.identities.of(policy).cloned();
-        let peer = self.peer.clone();
+    fn open(&mut self, head: OpenHead, chunk: Vec<u8>, parties: Option<Parties>, now: Now) {
+        let State::Channel(channel) = &mut self.state else {
+            return;
+        };
+        match channel {
+            SecureChannel::Opening(_, Opening { request, .. }) => {
+                *request = Request::Decrypting(parties.clone());
+            }
+            channel => channel.begin(Exchange::Decrypting),
+        }
+        let policy = head.policy();
         let job = Job::new(move || {
-            let opened = asymmetric::open(&head, &chunk, own.as_ref(), peer.as_ref());
+            let opened = asymmetric::open(&head, &chunk, parties.as_ref());
             let opened = opened.and_then(|opened| {
                 let agreed = policy.curve().map(|curve| agree(curve, &opened));
                 Ok((opened, agreed.transpose()?))
             });
-            Done(Outcome::Opened(head, opened))
+            Done(Outcome::Opened(policy, opened))
         });
         self.dispatch(policy, job, now);
     }
@@ -100,21 +181,32 @@ impl Connection {
         }
     }
 
-    /// Takes the result of a job.
+    /// Takes the result of a job; one of a connection that has ended meanwhile changes nothing.
     pub fn complete(&mut self, done: Done, now: Now) {
-        let result = match (self.exchange.take(), done.0) {
-            (Some(Exchange::Opening), Outcome::Opened(head, opened)) => {
-                opened.and_then(|opened| self.answer(&head, opened, now))
-            }
-            (Some(Exchange::Sealing(gap)), Outcome::Sealed(sealed)) => {
-                sealed.and_then(|chunk| match self.stream.outbox.fill(gap, &chunk) {
-                    true => Ok(()),
-                    false => Err(ChannelError::Security(
-                        "an OPN chunk of another length than foreseen".into(),
-                    )),
-                })
-            }
-            // The connection has ended meanwhile.
+        let State::Channel(channel) = &mut self.state else {
+            return;
+        };
+        let result = match (channel, done.0) {
+            (
+                SecureChannel::Opening(
+                    _,
+                    Opening {
+                        request: Request::Decrypting(_),
+                        ..
+                    },
+                )
+                | SecureChannel::Renewing(_, Exchange::Decrypting),
+                Outcome::Opened(policy, opened),
+            ) => opened.and_then(|opened| self.answer(policy, opened, now)),
+            (
+                channel @ SecureChannel::Renewing(_, Exchange::Sealing(_)),
+                Outcome::Sealed(sealed),
+            ) => match channel.settle() {
+                Some(Exchange::Sealing(gap)) => {
+                    sealed.and_then(|chunk| self.stream.place(gap, &chunk))
+                }
+                _ => Ok(()),
+            },
             _ => Ok(()),
         };
         if let Err(error) = result {
@@ -125,39 +217,33 @@ impl Connection {
     /// Grants what an OPN request asks for, or not.
     fn answer(
         &mut self,
-        head: &OpenHead,
+        policy: Policy,
         (opened, agreed): (Opened, Option<Agreed>),
         now: Now,
     ) -> Result<(), ChannelError> {
         let request = OpenRequest::decode(&opened.body)?;
-        let policy = head.policy;
         let protection = Protection {
             policy,
             mode: request.mode,
         };
-        let renewed = self.stream.channel_id != 0;
+        let offered = self.offers(protection);
+        let State::Channel(channel) = &mut self.state else {
+            return Ok(());
+        };
+        let renewed = channel.established().is_some();
         if request.renew != renewed {
             return Err(ChannelError::Refused(StatusCode::BadRequestTypeInvalid));
         }
-        if !protection.is_consistent() || !self.offers(protection) {
+        if !protection.is_consistent() || !offered {
             return Err(ChannelError::Mode(protection.to_string()));
         }
-        if !renewed {
-            self.stream.protect(protection);
-        } else if protection != self.stream.protection() {
+        if let SecureChannel::Opening(numbers, _) = channel {
+            *numbers = Numbers::of(protection);
+        } else if channel.protection() != protection {
             return Err(ChannelError::Mode(protection.to_string()));
         }
-        self.stream.accept(&opened)?;
-        if request.nonce.len() < policy.nonce_len() {
-            let (want, got) = (policy.nonce_len(), request.nonce.len());
-            return Err(ChannelError::Nonce { want, got });
-        }
-        if policy != Policy::None {
-            if self.client_nonce == request.nonce {
-                return Err(ChannelError::NonceUsedTwice);
-            }
-            self.client_nonce.clone_from(&request.nonce);
-        }
+        channel.accept(&opened)?;
+        channel.check_nonce(policy, &request.nonce)?;
         let (nonce, shared) = match agreed {
             Some(agreed) => (agreed.public, Some(agreed.shared)),
             None => {
@@ -166,10 +252,11 @@ impl Connection {
                 (nonce, None)
             }
         };
-        let lifetime = self.revise(request.lifetime);
-        let token_id = self.next_token;
-        self.next_token = self.next_token.checked_add(1).unwrap_or(1);
-        self.stream.channel_id = self.config.channel_id;
+        let lifetime = revise(&self.config.lifetime, request.lifetime);
+        let token_id = match channel.established() {
+            Some(established) => established.tokens.newest().id.checked_add(1).unwrap_or(1),
+            None => 1,
+        };
         let response = OpenResponse {
             handle: request.handle,
             sent: now.utc,
@@ -177,17 +264,6 @@ impl Connection {
             token_id,
             lifetime,
             nonce,
-        };
-        let mut unsealed = Unsealed {
-            channel_id: self.config.channel_id,
-            sequence: 0,
-            request_id: opened.request_id,
-            body: response.encode(),
-            parties: Parties::of(
-                policy,
-                self.config.identities.of(policy),
-                self.peer.as_ref(),
-            )?,
         };
         let exchanged = Exchanged {
             client_nonce: &request.nonce,
@@ -206,15 +282,44 @@ impl Connection {
             let channel_and_token = (self.config.channel_id, token_id);
             log.derived(protection, &exchanged, channel_and_token);
         }
-        let gap = self.stream.reserve(|sequence| {
+        let mut established = match std::mem::take(channel) {
+            SecureChannel::Renewing(mut established, _) => {
+                established.tokens.add(token);
+                established
+            }
+            SecureChannel::Opening(
+                numbers,
+                Opening {
+                    request: Request::Decrypting(parties),
+                    ..
+                },
+            ) => {
+                let tokens = Tokens::new(token, Role::Server);
+                let id = self.config.channel_id;
+                Box::new(Established::new(id, numbers, parties, tokens))
+            }
+            other => {
+                *channel = other;
+                return Ok(());
+            }
+        };
+        established.note_nonce(request.nonce);
+        let (id, numbers, parties) = established.opn();
+        let mut unsealed = Unsealed {
+            channel_id: id,
+            sequence: 0,
+            request_id: opened.request_id,
+            body: response.encode(),
+            parties: parties.cloned(),
+        };
+        let gap = numbers.reserve(&mut self.stream.outbox, |sequence| {
             unsealed.sequence = sequence;
             unsealed.sealed_len()
         });
+        *channel = SecureChannel::Renewing(established, Exchange::Sealing(gap));
         self.span.in_scope(|| {
             debug!(%protection, token = token_id, ?lifetime, renewed, "channel opened");
         });
-        self.exchange = Some(Exchange::Sealing(gap));
-        self.stream.tokens.add(token, Role::Server);
         self.event = Some(Event::Opened {
             protection,
             lifetime,
@@ -229,16 +334,6 @@ impl Connection {
         protection == Protection::NONE || self.config.protections.contains(&protection)
     }
 
-    /// Part 4, 5.6.2.2: a requested lifetime of 0 leaves the choice to the server.
-    fn revise(&self, requested: Duration) -> Duration {
-        let (least, most) = (*self.config.lifetime.start(), *self.config.lifetime.end());
-        if requested.is_zero() {
-            most
-        } else {
-            requested.max(least).min(most)
-        }
-    }
-
     /// Everything that can be said before a key is touched.
     pub(super) fn open_request(
         &mut self,
@@ -246,48 +341,76 @@ impl Connection {
         now: Now,
     ) -> Result<Option<Event<'static>>, ChannelError> {
         let chunk = self.stream.inbox.chunk(range).to_vec();
-        if self.exchange.is_some() {
-            let what = "an OPN request while another one is being answered";
-            return Err(ChannelError::Unexpected(what.into()));
-        }
+        let State::Channel(channel) = &mut self.state else {
+            return Ok(None);
+        };
+        // Of a channel that is open, what is asked for are new keys.
+        let known = match &*channel {
+            SecureChannel::Opening(_, opening) if !opening.request.blocks() => None,
+            SecureChannel::Open(established) => Some(established),
+            _ => {
+                let what = "an OPN request while another one is being answered";
+                return Err(ChannelError::Unexpected(what.into()));
+            }
+        };
         let head = OpenHead::parse(&chunk)?;
-        if head.channel_id != self.stream.channel_id {
+        if head.channel_id != channel.id() {
             return Err(ChannelError::ChannelId {
-                want: self.stream.channel_id,
+                want: channel.id(),
                 got: head.channel_id,
             });
         }
-        let renews = self.stream.channel_id != 0;
-        if renews && head.policy != self.stream.protection().policy {
-            return Err(ChannelError::Policy(head.policy.to_string()));
+        let policy = head.policy();
+        if known.is_some() && policy != channel.protection().policy {
+            return Err(ChannelError::Policy(policy.to_string()));
         }
-        let Some(sender) = &head.sender else {
-            self.open(head, chunk, now);
+        let Some(by) = &head.secured_by else {
+            self.open(head, chunk, None, now);
             return Ok(None);
         };
-        let offered = |offer: &Protection| offer.policy == head.policy;
+        let offered = |offer: &Protection| offer.policy == policy;
         if !self.config.protections.iter().any(offered) {
-            return Err(ChannelError::Policy(head.policy.to_string()));
+            return Err(ChannelError::Policy(policy.to_string()));
         }
-        let own = self.config.identities.of(head.policy);
-        let own = own.map(|identity| identity.certificate.thumbprint());
-        if head.receiver != own {
+        let own = self.config.identities.of(policy);
+        let own = own.filter(|own| own.certificate.thumbprint() == by.receiver);
+        let Some(own) = own else {
             let what = "the chunk is encrypted for another certificate than ours";
             return Err(ChannelError::Security(what.into()));
-        }
-        let peer = Certificate::from_der(sender)
+        };
+        let peer = Certificate::from_der(&by.sender)
             .map_err(|_| ChannelError::Certificate(StatusCode::BadCertificateInvalid))?;
-        check_key(head.policy, &peer)?;
-        if renews && self.peer.as_ref() != Some(&peer) {
+        check_key(policy, &peer)?;
+        let before = known.and_then(|it| it.parties()).map(Parties::peer);
+        if before.is_some_and(|before| *before != peer) {
             let what = "a renewal with another certificate";
             return Err(ChannelError::Security(what.into()));
         }
-        let asked = Event::Certificate {
-            certificate: peer.clone(),
-            policy: head.policy,
+        let parties = by.parties(own, &peer);
+        let renews = known.is_some();
+        let asked = Box::new(Asked {
+            head,
+            chunk,
+            parties,
+        });
+        match channel {
+            SecureChannel::Opening(_, opening) => opening.request = Request::Trust(asked),
+            channel => channel.begin(Exchange::Trust(asked)),
+        }
+        Ok(Some(Event::Certificate {
+            certificate: peer,
+            policy,
             renews,
-        };
-        self.exchange = Some(Exchange::Trust { head, chunk, peer });
-        Ok(Some(asked))
+        }))
+    }
+}
+
+/// Part 4, 5.6.2.2: a requested lifetime of 0 leaves the choice to the server.
+fn revise(granted: &RangeInclusive<Duration>, requested: Duration) -> Duration {
+    let (least, most) = (*granted.start(), *granted.end());
+    if requested.is_zero() {
+        most
+    } else {
+        requested.max(least).min(most)
     }
 }
