@@ -7,9 +7,12 @@
 )]
 
 mod any;
+mod every;
 mod golden;
 mod hostile;
 #[path = "../messages/mod.rs"]
 mod messages;
 mod requests;
 mod responses;
+#[path = "../sample/mod.rs"]
+mod sample;
