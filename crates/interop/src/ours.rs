@@ -92,6 +92,7 @@ impl Ours {
         let endpoints = opening.endpoints().iter();
         for endpoint in endpoints.filter_map(|e| e.description.server_certificate.value.as_deref())
         {
+            // What is no certificate is not trusted: opening says so then, and names it.
             for certificate in pki::Certificate::chain_from_der(endpoint).unwrap_or_default() {
                 access.store.trust_certificate(&certificate)?;
             }

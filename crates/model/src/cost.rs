@@ -110,6 +110,7 @@ pub fn separable(
         let others = all.only(&kept);
         let apart = unexplained(&others, column).map_or(0.0, |rest| norm(&rest) / length);
         if apart * apart < 1.0 / INSEPARABLE {
+            // Without factors the message names no other parts.
             let factors = crate::matrix::least_squares(&others, column).unwrap_or_default();
             let parts = std::iter::zip(&kept, factors)
                 .filter(|(_, factor)| factor.abs() > 1e-9)

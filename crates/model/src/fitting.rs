@@ -111,6 +111,7 @@ pub fn fit(rows: &[Row], rung: Rung) -> Result<Model, FitError> {
             .collect();
         Some(metrics(&points, &predicted?))
     };
+    // Terms that cannot be told apart are left out by now: there is one.
     let inverse = inverse_of_square(&weighted(&terms, wake, &points)).unwrap_or_default();
     let most_leverage = points
         .iter()

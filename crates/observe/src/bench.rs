@@ -198,6 +198,7 @@ fn boost(tree: &Tree) -> Finding {
 }
 
 fn heat(tree: &Tree) -> Finding {
+    // Where nothing is counted zones are looked at, and where there are none either it is said.
     let throttled: Vec<u64> = core_clocks(tree)
         .unwrap_or_default()
         .into_iter()

@@ -106,6 +106,7 @@ pub fn sensors(tree: &Tree) -> Figure<Vec<Sensor>> {
     for chip in chips {
         let folder = format!("{FOLDER}/{chip}");
         let name = tree.line(&format!("{folder}/name")).unwrap_or(chip);
+        // A chip that has gone meanwhile has no sensors.
         for file in tree.names(&folder).unwrap_or_default() {
             // Some chips have an average only.
             let stem = file

@@ -242,6 +242,7 @@ impl Process {
         match (text, self.id) {
             (Ok(text), id) => match started(&text) {
                 now if now.is_ok() && now == self.started => Ok(text),
+                // This process has no id, and has not ended.
                 _ => Err(ended(id.unwrap_or_default())),
             },
             (Err(_), Some(id)) if cfg!(target_os = "linux") => Err(ended(id)),

@@ -87,6 +87,7 @@ fn named(tree: &Tree, name: &str, but: u32) -> Figure<u32> {
 /// What a process may be called: as the kernel does, cut to 15 bytes, and by the program that was started.
 fn program(tree: &Tree, id: u32) -> Vec<String> {
     let kernel = tree.line(&format!("/proc/{id}/comm")).ok();
+    // Of the kernel's own threads there are no words.
     let words = tree
         .text(&format!("/proc/{id}/cmdline"))
         .unwrap_or_default();

@@ -73,6 +73,7 @@ pub fn start(stack: &'static Stack, options: &StartOptions) -> Result<Running, S
                     stack: stack_name.to_owned(),
                     url: url(port),
                     pid: child.id(),
+                    // One that has ended by now has no start: no other process is taken for it later.
                     started: process::started(child.id()).unwrap_or_default(),
                     log,
                 };

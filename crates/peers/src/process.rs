@@ -126,6 +126,7 @@ pub fn started(id: u32) -> Option<String> {
 
 /// The last lines of a file, for an error message.
 pub(crate) fn tail(file: &Path, lines: usize) -> String {
+    // A log that is not there has no last lines; what failed is said beside it.
     let text = std::fs::read(file).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let all: Vec<&str> = text.lines().collect();

@@ -295,6 +295,7 @@ impl Launch {
 
 /// Whether a server has said in its log that it accepts connections.
 pub(crate) fn says_ready(log: &Path) -> bool {
+    // A log that is not there yet says nothing yet.
     let text = fs::read(log).unwrap_or_default();
     let mut lines = text.split(|byte| *byte == b'\n');
     lines.any(|line| line.starts_with(b"READY "))

@@ -171,7 +171,8 @@ fn generator(budget: Duration) -> anyhow::Result<Vec<calibrate::Generated>> {
 
 fn write_screen(out: &mut String, it: &Calibration) -> std::fmt::Result {
     let cpu = it.machine.cpu.known().map_or("unknown CPU", String::as_str);
-    let cores = it.machine.cores.known().copied().unwrap_or_default();
+    let cores = it.machine.cores.known();
+    let cores = cores.map_or("unknown number of".to_owned(), ToString::to_string);
     writeln!(
         out,
         "{cpu}, {cores} cores; median (lowest to highest) of 7 slices\n"

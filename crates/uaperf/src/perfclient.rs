@@ -270,6 +270,7 @@ impl Args {
             false => "read",
         };
         let words = self.words()?;
+        // There is one for each of the two.
         let definition = quick::definition(service).unwrap_or_default();
         let typed = definition
             .no_binary_name(true)

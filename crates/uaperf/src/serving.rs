@@ -107,6 +107,7 @@ pub fn carried_out(mut command: Command) -> io::Result<Output> {
     // Both at once: a pipe that nobody reads would stop it.
     let err = std::thread::spawn(move || all_of(err));
     let stdout = all_of(out);
+    // Text for a message: its exit status tells whether it failed.
     let stderr = err.join().unwrap_or_default();
     wait_if_clearing();
     let status = locked(&process).wait()?;

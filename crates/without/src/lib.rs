@@ -42,6 +42,7 @@ fn note(line: &str) {
 
 /// How many tests of this run were skipped, and why; what was noted is forgotten.
 pub fn summary() -> String {
+    // Nothing was skipped if nobody wrote.
     let noted = std::fs::read_to_string(notes()).unwrap_or_default();
     let _ = std::fs::remove_file(notes());
     told(&noted, run())
@@ -81,6 +82,7 @@ fn run() -> u32 {
 
 /// Beside the binaries of the tests, whatever the folder of targets is called.
 fn notes() -> PathBuf {
+    // Where the system does not say, notes lie in the folder of the run.
     let binary = std::env::current_exe().unwrap_or_default();
     let folder = binary.parent().map(PathBuf::from).unwrap_or_default();
     folder.join("skipped.txt")

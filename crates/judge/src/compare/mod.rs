@@ -307,6 +307,7 @@ fn figures(sides: &Sides<'_>, rules: &Rules) -> Vec<Row> {
         };
         let better = metric.better();
         let sizes = (base.len(), new.len());
+        // Runs of which one lacks the figure say nothing of how alike they are.
         let margin = rules
             .margin
             .max(aa_margin(&of(&sides.same).unwrap_or_default(), sizes));

@@ -156,6 +156,7 @@ impl Judge for Judging {
         };
         // Whom TLS waits for is in the time of its handshake.
         let waited = &mut Waited::default();
+        // Lists that cannot be read trust nobody.
         let lists = lists.unwrap_or_default();
         let judged = self.asker.judge(lists, chain, expected, waited);
         let refusal = match judged {

@@ -158,6 +158,7 @@ pub(super) fn attackers(paced: Option<Paced>, going: Going) -> Attackers {
         .cpu
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
+    // Nothing was paced where no attack was made.
     let (planned, held_up, latest_ns, took) = paced.unwrap_or_default();
     let cores = |cpu: Duration| match took.is_zero() {
         true => Figure::missing("no attack was made"),

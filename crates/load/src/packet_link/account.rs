@@ -1,7 +1,7 @@
 //! What a packet link carried.
 
-use std::fs;
 use std::time::Duration;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
@@ -74,14 +74,15 @@ pub(super) struct Counted {
 }
 
 /// The counters of the calling thread's namespace.
-pub(super) fn of_namespace() -> Counted {
+pub(super) fn of_namespace() -> io::Result<Counted> {
     let read = |file| fs::read_to_string(format!("/proc/thread-self/net/{file}"));
-    let tcp = read("snmp").unwrap_or_default();
-    let devices = read("dev").unwrap_or_default();
-    Counted {
-        again: named(&tcp, "Tcp:", "RetransSegs").unwrap_or_default(),
-        overrun: dropped(&devices).unwrap_or_default(),
-    }
+    let lacking = |what| io::Error::other(format!("the kernel does not count {what}"));
+    let again = named(&read("snmp")?, "Tcp:", "RetransSegs");
+    let overrun = dropped(&read("dev")?);
+    Ok(Counted {
+        again: again.ok_or_else(|| lacking("segments that were sent again"))?,
+        overrun: overrun.ok_or_else(|| lacking("what an interface dropped"))?,
+    })
 }
 
 /// A counter by its name: names are in one line and values in the next.

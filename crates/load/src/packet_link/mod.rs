@@ -217,7 +217,7 @@ impl PacketLink {
             (&self.near, &mut account.up),
             (&self.far, &mut account.down),
         ] {
-            let counted = end.inside(account::of_namespace)?;
+            let counted = end.inside(account::of_namespace)??;
             carried.again = counted.again;
             carried.overrun = counted.overrun;
         }

@@ -69,6 +69,7 @@ impl Namespace {
 fn is_open(port: u16) -> bool {
     ["tcp", "tcp6", "udp", "udp6"].iter().any(|table| {
         let sockets = fs::read_to_string(format!("/proc/thread-self/net/{table}"));
+        // A kernel without IPv6 has no table of it, and nobody listens there.
         any_at(&sockets.unwrap_or_default(), table.starts_with("tcp"), port)
     })
 }
@@ -112,6 +113,7 @@ const SYS_ADMIN: u64 = 1 << 21;
 
 /// Whether this thread may make network namespaces as it is.
 pub(super) fn is_privileged() -> bool {
+    // Rights that cannot be read are none: whoever asks is told which are needed.
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let capabilities = status
         .lines()

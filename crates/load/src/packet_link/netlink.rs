@@ -127,6 +127,7 @@ fn family(address: IpAddr) -> u8 {
         IpAddr::V4(_) => AddressFamily::INET,
         IpAddr::V6(_) => AddressFamily::INET6,
     };
+    // Both are small: 2 and 10.
     u8::try_from(family.as_raw()).unwrap_or_default()
 }
 

@@ -154,6 +154,7 @@ mod cards {
         let found = all()?.find(|it| Some(&it.name) == name.as_ref());
         let unknown = || {
             let name = interface.to_string();
+            // They only say what could be meant.
             let all = names().unwrap_or_default();
             EthernetError::Unknown { name, all }.into()
         };
@@ -177,6 +178,7 @@ mod cards {
         // Without a protocol nothing is received.
         let socket = open(0)?;
         bind(socket.as_raw_fd(), &card.address)?;
+        // An interface without an address of its own, such as lo, has zeros.
         let from = card.address.addr().unwrap_or_default();
         Ok((socket.into(), header(to, from, vlan)))
     }
@@ -187,6 +189,7 @@ mod cards {
         buffer: usize,
     ) -> io::Result<(UdpSocket, usize, Vec<[u8; 6]>)> {
         let card = find(interface)?;
+        // The kernel counts interfaces in an int, from 1.
         let index = u32::try_from(card.address.ifindex()).unwrap_or_default();
         // All protocols: of one alone frames come without their tags.
         let socket = open(libc::ETH_P_ALL as u16)?;
@@ -224,6 +227,7 @@ mod cards {
             *to = from;
         }
         libc::packet_mreq {
+            // It was one before.
             mr_ifindex: i32::try_from(index).unwrap_or_default(),
             mr_type: match group {
                 Some(_) => libc::PACKET_MR_MULTICAST as u16,

@@ -78,6 +78,7 @@ fn program(tests: &[Test]) -> Vec<SockFilter> {
     let instruction = |code: u32, yes: usize, no: usize, k: u32| {
         let jump = |far: usize| u8::try_from(far).unwrap_or(u8::MAX);
         SockFilter::new(
+            // Codes of instructions have 16 bits; the constants are wider.
             u16::try_from(code).unwrap_or_default(),
             jump(yes),
             jump(no),

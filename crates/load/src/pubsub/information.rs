@@ -337,6 +337,7 @@ fn number(it: &Variant) -> Option<u32> {
 }
 
 fn small(it: Option<Variant>) -> u16 {
+    // Part 14: 0 is the id that nobody has.
     let it = it.as_ref().and_then(number).unwrap_or_default();
     u16::try_from(it).unwrap_or_default()
 }

@@ -95,6 +95,7 @@ fn ask_past(service: &mut dyn KeyService, times: &KeyTimes, token: u32) -> Resul
 }
 
 fn go_on(mut service: Box<dyn KeyService>, times: &KeyTimes) {
+    // Keys that have ended are asked for at once.
     let mut pause = times.next_ask(Instant::now()).unwrap_or_default();
     loop {
         let least = AGAIN.min(times.lifetime() / 2).max(LEAST);

@@ -115,6 +115,7 @@ impl KeyTimes {
             Some(_) => keys.len(),
             None => 1,
         };
+        // One key alone is not followed by another.
         let each = roll_over.unwrap_or_default();
         let entry = |(n, (token, keys)): (usize, &(u32, GroupKeys))| Entry {
             token: *token,

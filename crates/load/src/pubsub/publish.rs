@@ -560,6 +560,7 @@ fn template(
     let fields = match plan.encoding {
         Encoding::Variant => Fields::Variant(zeros),
         Encoding::Raw => {
+            // Whatever has a zero has a size.
             let sizes = kinds.iter().map(|kind| kind.size().unwrap_or_default());
             Fields::Raw(vec![0; sizes.sum()])
         }

@@ -224,6 +224,7 @@ fn ask(mut socket: TcpStream, address: SocketAddr) -> io::Result<Call> {
     let until = Instant::now() + TO_SAY_WHO;
     let mut hello = vec![0; HEADER_LEN];
     fill(&mut socket, &mut hello, until)?;
+    // So many bytes were read.
     let head = hello.first_chunk().copied().unwrap_or_default();
     let header = Header::parse(head).map_err(|error| strange(&error.to_string()))?;
     let length = header.size as usize;

@@ -87,6 +87,7 @@ mod linux {
             // In this order: who is kept from going on in between is woken late by it, and not early.
             let ours = clock.mono();
             let system = clock_gettime(ClockId::Monotonic);
+            // No time is negative.
             let system = Duration::new(
                 u64::try_from(system.tv_sec).unwrap_or_default(),
                 u32::try_from(system.tv_nsec).unwrap_or_default(),

@@ -53,6 +53,7 @@ fn filter_with(events: &Events, nodes: Nodes<'_>) -> Result<Filter, WorkError> {
         let wanted = Field::standard(path);
         fields.iter().position(|field| *field == wanted)
     };
+    // All of them are among the fields: who does not name them has them added.
     let [id, kind, time, received] = Events::NEEDED.map(|path| place(path).unwrap_or_default());
     let mut elements = Elements {
         made: Vec::new(),

@@ -158,6 +158,7 @@ impl Prepared {
             _ => return Err(WorkError::Unknown(work.name())),
         };
         let per_call = made_in(work).and_then(|(_, limit)| about.limit(limit));
+        // Part 5, 6.3.11: 0 says that there is no limit.
         let per_call = per_call.filter(|_| limits).unwrap_or_default() as usize;
         let registers = about.limit(Service::Register.limit()).unwrap_or_default();
         Ok(Self {

@@ -11,8 +11,8 @@
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::{Identity, Store, StoreError, files, read_certificates, read_key};
 use crate::key::{Key, KeyKind};
@@ -224,7 +224,7 @@ fn on_all_cores<T: Sync, R: Send>(
     if let Ok(Some(error)) = failed.into_inner() {
         return Err(error);
     }
-    let mut done = done.into_inner().unwrap_or_default();
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|it| it.0);
     Ok(done.into_iter().map(|it| it.1).collect())
 }

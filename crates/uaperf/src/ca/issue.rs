@@ -88,6 +88,7 @@ pub fn run(args: Args, now: Moment, global: &Global) -> anyhow::Result<()> {
             store.know_issuer(one.authority.certificate())?;
         }
         let own = store.put_own(Identity::new(certificate, key))?;
+        // What was put into a store has a file.
         let file = own.path.unwrap_or_default();
         writeln!(out, "  our own in {}", file.display())?;
         let root = folder.file("root", "der");
@@ -110,6 +111,7 @@ fn name(args: &Args, folder: &Folder) -> anyhow::Result<String> {
         return Ok(name.clone());
     }
     let mut names = std::iter::once("own".to_owned()).chain((2..).map(|n| format!("own-{n}")));
+    // Names do not come to an end.
     Ok(names.find(|name| !is_there(name)).unwrap_or_default())
 }
 

@@ -267,6 +267,7 @@ impl Bench<'_> {
                 .map(|pid| format!("--server-pid={pid}")),
         );
         all.extend(words);
+        // There is one for each name that is asked for here.
         let typed = quick::definition(service)
             .unwrap_or_default()
             .no_binary_name(true)

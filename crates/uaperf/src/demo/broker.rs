@@ -60,6 +60,7 @@ impl Broker {
                 }
                 true => "does not listen".to_owned(),
                 false => {
+                    // That it ended is said without its log as well.
                     let said = std::fs::read_to_string(&log).unwrap_or_default();
                     format!(
                         "ended: {}",

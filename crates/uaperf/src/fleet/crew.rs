@@ -111,6 +111,7 @@ impl Crew {
     pub fn standings(&self) -> Vec<Standing> {
         let (tell, told) = channel();
         self.say(Inbox::Standings(tell));
+        // Nothing is known any more once the crew has ended.
         told.recv().unwrap_or_default()
     }
 

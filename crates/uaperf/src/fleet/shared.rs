@@ -235,6 +235,7 @@ impl Fleet {
                 Some(None) => {}
                 Some(Some(Event::Start { at_ns })) => start = Some(at_ns),
                 Some(Some(Event::Progress { agent, bytes })) => {
+                    // Progress is shown and not counted: what cannot be read is not shown.
                     let told: Vec<Progress> = unpack(&bytes).unwrap_or_default();
                     for mut it in told {
                         it.core += agent * THREADS;

@@ -76,6 +76,7 @@ impl Shelf {
             let age = changed.map(|it| SystemTime::now().duration_since(it));
             matches!(age, Ok(Ok(age)) if age > KEPT)
         };
+        // Tidying up is no reason to fail: the next run tries again.
         let every = Self::every().unwrap_or_default();
         for (_, shelf) in every.iter().filter(|(_, shelf)| old(shelf)) {
             shelf.clear();

@@ -165,6 +165,7 @@ const LONGEST: usize = 200;
 
 /// A receiver of OTLP may take a part of it only, and says so.
 fn rejected(said: &str) -> Result<(), Refused> {
+    // An answer that is no JSON says nothing of parts: all was taken.
     let told: Value = serde_json::from_str(said).unwrap_or_default();
     let part = &told["partialSuccess"];
     // An integer of 64 bits is a text in this encoding.
@@ -212,6 +213,7 @@ fn source(since_ns: u64, at_ns: u64) -> otlp::Source {
 }
 
 fn nanos(at: SystemTime) -> u64 {
+    // A clock before 1970 is wrong, and 0 says so.
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -125,6 +125,7 @@ fn try_out(out: &mut impl Write, stack: &'static Stack) -> io::Result<bool> {
 }
 
 fn write_tail(out: &mut impl Write, log: &std::path::Path) -> io::Result<()> {
+    // A log that is not there has no last lines; what failed is said beside it.
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use load::access::{About, Access};
+use load::access::{About, Access, AccessError};
 use load::diagnostics::PLANT;
 use load::survey::{Survey, Variable, number, survey};
 use load::transport::Steps;
@@ -70,7 +70,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     screen::status("");
     let found = found.map_err(|error| Failure::new(format!("{}: {error}", args.url)))?;
     session.leave();
-    let offered = offered(&access);
+    let offered = offered(&access).map_err(failed)?;
     let written = Written::of(&args.url, &about, &found, &offered);
     // Whatever another server calls its nodes: what is written is a plant.
     Plant::parse(&written.text, "the plant", Path::new("."))
@@ -82,13 +82,13 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// What security the server has, as plants say it; what plants have not is left out.
-fn offered(access: &Access) -> Vec<String> {
-    let offers = access.offers().unwrap_or_default();
+fn offered(access: &Access) -> Result<Vec<String>, AccessError> {
+    let offers = access.offers()?;
     let known: HashSet<String> = wire::channel::all_protections()
         .map(|it: Protection| it.to_string())
         .collect();
     let names: BTreeSet<String> = offers.iter().map(|it| it.name()).collect();
-    names.into_iter().filter(|it| known.contains(it)).collect()
+    Ok(names.into_iter().filter(|it| known.contains(it)).collect())
 }
 
 /// The file, and what is not in it.

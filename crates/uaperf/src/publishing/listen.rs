@@ -217,6 +217,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             let plan = plan((keys, feed), args.discovery);
             let shown = (args.work(&at, required), args.common.duration, at.clone());
             let ready = || listening(&at);
+            // Where the system does not count nothing is said of interfaces.
             let before = links(&Tree::here()).unwrap_or_default();
             let (heard, cpu_ns) = args.common.watched.show(shown, |stop, told| {
                 super::beside::beside(others, stop, |stop| {

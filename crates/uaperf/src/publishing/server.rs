@@ -196,6 +196,7 @@ pub fn write(out: &mut String, connections: &[PubSubConnection]) -> fmt::Result 
             None => writeln!(out)?,
         }
         for group in &connection.groups {
+            // What is no time is shown as none.
             let each = Duration::try_from_secs_f64(group.interval_ms / 1e3).unwrap_or_default();
             write!(
                 out,

@@ -14,6 +14,7 @@ const WARM_UP: f64 = 0.2;
 /// The footprint of a phase that began at this moment.
 pub fn of(rounds: &Rounds, seen: Option<&Seen>, began: Instant) -> Footprint {
     let levels = seen.map(|seen| seen.levels("server", began));
+    // Without levels the figures are missing, and say why.
     let levels = levels.unwrap_or_default();
     let count = |at: i128| {
         let before = |end: &u64| i128::from(*end) <= at;

@@ -23,6 +23,7 @@ pub fn make(
     let mut words: Vec<String> = targets.urls().iter().map(ToString::to_string).collect();
     words.extend(WORDS.split(' ').map(str::to_owned));
     words.push(format!("--duration={}ms", long.as_millis()));
+    // There is one for this name.
     let typed = definition("read")
         .unwrap_or_default()
         .no_binary_name(true)

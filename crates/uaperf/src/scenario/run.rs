@@ -176,6 +176,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
     let source = match &resumed {
         Some((_, index)) => index.scenario.clone(),
         None => {
+            // Without a file there is a text; a parser sees to it that there is one of both.
             let file = args.file.clone().unwrap_or_default();
             Source {
                 text: match args.text {

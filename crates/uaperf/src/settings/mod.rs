@@ -382,6 +382,7 @@ fn named(words: &[OsString]) -> Option<OsString> {
 
 /// Where files of settings are looked for: the one of this folder or the nearest one above it, and the user's.
 fn places() -> Vec<PathBuf> {
+    // A folder that was removed has no settings.
     let here = std::env::current_dir().unwrap_or_default();
     let nearest = here.ancestors().map(|it| it.join(file::NAME));
     let nearest = nearest.into_iter().find(|it| it.is_file());

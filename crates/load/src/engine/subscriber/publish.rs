@@ -92,6 +92,7 @@ impl Supply {
         if self.fixed.is_some() {
             return;
         }
+        // As long as no answer came, nothing is known to be on its way.
         let round_trip = self.round_trip.unwrap_or_default().as_secs_f64();
         let travelling = (publishings_per_s * round_trip).ceil() as usize;
         self.spare = (publishings_per_s * GATHER.as_secs_f64()) as usize;

@@ -59,6 +59,7 @@ impl Cast {
     pub fn turn(&mut self, within: Duration, watcher: Option<&mut Watcher>) -> anyhow::Result<()> {
         match self.roles.next(within) {
             Came::Progress(agent, bytes) => {
+                // Progress is shown and not counted: what cannot be read is not shown.
                 let told: Vec<Progress> = unpack(&bytes).unwrap_or_default();
                 if let Some(watcher) = watcher {
                     for mut it in told {

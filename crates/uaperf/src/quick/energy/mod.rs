@@ -89,6 +89,7 @@ impl Clock {
     fn new() -> Self {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
+            // A clock before 1970 is wrong, and 0 says so.
             unix_s: unix.unwrap_or_default().as_secs_f64(),
             began: Instant::now(),
         }

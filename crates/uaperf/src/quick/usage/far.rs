@@ -215,6 +215,7 @@ fn source(known: &Known, course: &Course, began: Instant) -> Source {
         let seconds = last.0.duration_since(first.0).as_secs_f64();
         (seconds > 0.0).then(|| last.1.saturating_sub(first.1) as f64 / 1e9 / seconds)
     };
+    // Without a point nothing has a time that could be wrong.
     let error = course.points().iter().map(|it| it.error).max();
     Source {
         from: known.from.clone(),

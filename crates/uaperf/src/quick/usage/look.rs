@@ -101,6 +101,7 @@ impl Looker {
             processes.push(sample);
             threads.push(match n {
                 0 => Vec::new(),
+                // A process that has ended has no threads.
                 _ => tasks.unwrap_or_default(),
             });
         }
@@ -109,6 +110,7 @@ impl Looker {
             memory: Host::memory(),
             threads,
             links: match self.host {
+                // Where the system does not count there are no lines of interfaces.
                 true => links(&Tree::here()).unwrap_or_default(),
                 false => Vec::new(),
             },
