@@ -245,6 +245,7 @@ fn times(runs: &[Steps]) -> Vec<StepTimes> {
 
 /// Of sorted numbers; the mean of the two in the middle if their count is even.
 fn median(sorted: &[u64]) -> u64 {
+    debug_assert!(sorted.is_sorted());
     let upper = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
     let lower = sorted
         .get(sorted.len().saturating_sub(1) / 2)

@@ -123,6 +123,10 @@ pub struct Nonce {
 impl Nonce {
     /// Of these bytes, of which the first 32 count.
     pub fn new(bytes: &[u8]) -> Self {
+        debug_assert!(
+            bytes.len() <= 32,
+            "longer ones are refused where they are read"
+        );
         let len = bytes.len().min(32);
         let mut all = [0; 32];
         all[..len].copy_from_slice(&bytes[..len]);

@@ -141,6 +141,7 @@ impl Reader {
         let mut index = 0;
         for step in &self.raw {
             // Lossless: a DataSet has no more than 65,535 fields.
+            debug_assert!(index <= usize::from(u16::MAX));
             let first = index as u16;
             match step {
                 Step::Row(row, count) => {

@@ -14,6 +14,7 @@ impl Mask {
 
     /// Masks or unmasks the bytes of `from` into `into`, which are as many.
     pub fn apply(&mut self, from: &[u8], into: &mut [u8]) {
+        debug_assert_eq!(from.len(), into.len());
         let [a, b, c, d] = self.key;
         let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
         let (from_words, from_rest) = from.as_chunks::<8>();

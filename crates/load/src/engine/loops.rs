@@ -42,6 +42,7 @@ pub fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, RunError> {
     let Running { phase, options, .. } = *running;
+    debug_assert!(seats.is_sorted(), "sessions are looked up by their seat");
     let (mut waiting, failed) = opening::open_all(running, seats)?;
     if waiting.is_empty() {
         return Err(running.no_session(failed));
@@ -205,7 +206,10 @@ impl Deal<'_> {
     fn place(&self, it: Waiting, absents: &Absents) -> Place<Socket> {
         let (phase, servers) = (self.running.phase, self.running.servers());
         let seat = it.seat;
-        let index = self.seats.binary_search(&seat).unwrap_or_default();
+        // Only those are dealt that have a seat.
+        let index = self.seats.binary_search(&seat);
+        debug_assert!(index.is_ok(), "{seat:?} is nobody's");
+        let index = index.unwrap_or_default();
         let setup = opening::setup(
             phase,
             self.settings,

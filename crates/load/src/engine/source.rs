@@ -227,6 +227,7 @@ impl Closed {
                 0 => {
                     let place = self.ready.partition_point(|at| *at <= t);
                     self.ready.insert(place, t);
+                    debug_assert!(self.ready.iter().is_sorted());
                 }
                 n => self.surplus = n - 1,
             }

@@ -95,6 +95,7 @@ impl Astray {
                 let place = self.later.partition_point(|(at, _)| *at <= due);
                 let bytes = message;
                 self.later.insert(place, (due, Held { group, bytes }));
+                debug_assert!(self.later.iter().is_sorted_by_key(|it| it.0));
             } else {
                 sent.add(outlet.send(group, &message)?);
             }

@@ -78,6 +78,7 @@ impl Batch {
 
     /// It is written. When there is no more room all are sent.
     pub fn push(&mut self) -> io::Result<Sent> {
+        debug_assert!(self.filled < self.slots.len());
         self.filled += 1;
         match self.filled < self.slots.len() {
             true => Ok(Sent::default()),

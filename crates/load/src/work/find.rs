@@ -233,6 +233,7 @@ fn along(path: &BrowsePath, session: &mut Session) -> Result<Vec<NodeId>, WorkEr
         }
         at = next;
     }
+    debug_assert!(!at.is_empty());
     Ok(at)
 }
 

@@ -69,6 +69,8 @@ impl Statuses {
             Ok(at) => self.others[at].1 += n,
             Err(at) => self.others.insert(at, (code, n)),
         }
+        debug_assert!(self.others.is_sorted_by(|one, next| one.0 < next.0));
+        debug_assert!(self.others.len() < 65_536);
     }
 
     /// Codes and how often each came, in rising order: Good (0) first.

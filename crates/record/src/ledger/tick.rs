@@ -36,6 +36,7 @@ impl Tick {
 
     /// Moves an empty tick to where a time belongs. `cuts` are rising.
     pub(super) fn place(&mut self, at: u64, end: u64, cuts: &[u64]) {
+        debug_assert!(cuts.is_sorted());
         self.drained = at >= end;
         if self.drained {
             self.start = end;

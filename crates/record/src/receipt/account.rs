@@ -464,6 +464,10 @@ impl Account {
             .slowest
             .partition_point(|known| worst(known, &item).is_lt());
         self.slowest.insert(at, item);
+        debug_assert!(
+            self.slowest
+                .is_sorted_by(|one, next| worst(one, next).is_le())
+        );
         self.slowest.truncate(NAMED);
     }
 }

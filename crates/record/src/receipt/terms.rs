@@ -263,6 +263,7 @@ impl Counter {
         terms: &ItemTerms,
         sampled: Option<(i64, i64)>,
     ) -> Between {
+        debug_assert!(delta >= 1, "a value again is no update");
         let passed = delta.saturating_sub(1);
         let (update, sampling) = (self.update_ns, terms.sampling_ns);
         let mut between = Between::default();

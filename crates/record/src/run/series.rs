@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CounterUsage, CpuCourse, Figure, LinkUsage, Means, SocketUsage, Source, ThreadUsage};
-use crate::ledger::Bin;
+use crate::ledger::{BINS, Bin};
 use crate::{Histogram, Measure, Tally};
 
 /// A phase in at most 600 intervals. All columns have as many rows; the last interval may be cut
@@ -89,6 +89,7 @@ impl Series {
             series.service.push(bin.histogram(Measure::Service));
             series.lateness.push(bin.histogram(Measure::Lateness));
         }
+        debug_assert!(series.sent.len() <= BINS && series.in_flight.len() == series.sent.len());
         series
     }
 }

@@ -104,6 +104,9 @@ impl Assembly {
                 });
             }
         }
+        // What was admitted is what is there.
+        let all = || self.partials.iter().map(|it| it.body.len()).sum::<usize>();
+        debug_assert!(self.partials.len() <= MAX_PARTIALS && all() == bytes);
         Ok(())
     }
 

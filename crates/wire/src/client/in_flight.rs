@@ -85,7 +85,9 @@ impl InFlight {
         slot.generation = slot.generation.checked_add(1).unwrap_or(1);
         slot.waiting = true;
         slot.deadline = deadline;
-        Some(slot.id(usize::from(index)))
+        let id = slot.id(usize::from(index));
+        debug_assert_ne!(id.0, 0, "no request has the id 0");
+        Some(id)
     }
 
     /// Whether the request still waits.
@@ -104,6 +106,10 @@ impl InFlight {
             slot.waiting = false;
         }
         self.free.push((id.0 & 0xffff) as u16);
+        debug_assert!(
+            self.free.len() <= self.slots.len(),
+            "a place was freed twice"
+        );
         true
     }
 

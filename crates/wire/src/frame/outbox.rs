@@ -91,6 +91,7 @@ impl Outbox {
 
     /// Keeps `len` bytes free at the end of the stream.
     pub fn reserve(&mut self, len: usize) -> Gap {
+        debug_assert!(self.gap.is_none(), "one chunk is signed at a time");
         let start = self.bytes.len();
         self.bytes.resize(start + len, 0);
         self.gap = Some(start);

@@ -78,6 +78,7 @@ pub(super) fn hide(
     let padding = padding(payload.len(), secret.len());
     let with_padding = payload.len() + padding;
     // Two blocks at most: it fits a byte, whose value each padding byte has.
+    debug_assert!(padding <= 32);
     payload.resize(with_padding, padding as u8);
     payload.extend_from_slice(&(padding as u16).to_le_bytes());
     keys.encrypt(&mut payload)

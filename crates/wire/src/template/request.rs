@@ -149,6 +149,7 @@ impl Template {
     #[inline]
     fn patch(&self, out: &mut [u8], request_handle: u32, utc_ticks: i64) {
         // Always there: the offset was found in `body`, which `out` is a copy of.
+        debug_assert!(self.timestamp_at + PATCHED <= out.len());
         if let Some(to) = out
             .get_mut(self.timestamp_at..)
             .and_then(<[u8]>::first_chunk_mut::<PATCHED>)

@@ -501,6 +501,7 @@ impl Subscriber {
     fn know(&mut self, id: u32, place: u32) {
         let at = self.by_id.partition_point(|(known, _)| *known < id);
         self.by_id.insert(at, (id, place));
+        debug_assert!(self.by_id.is_sorted());
         self.foresee();
     }
 
