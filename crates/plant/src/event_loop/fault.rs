@@ -2,7 +2,6 @@
 //!
 //! [`Faults`]: crate::fault::Faults
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use mio::net::TcpListener;
@@ -12,8 +11,7 @@ use wire::template::walk::RequestHead;
 use wire::time::Instant;
 
 use super::{Due, EventLoop, Mail, SlotId};
-use crate::fault::{Class, MessageFate, RequestFate, Tick};
-use crate::subscription::{Delivery, Message};
+use crate::fault::{Class, RequestFate, Tick};
 
 /// Who stands still looks this often whether all is over.
 const LISTEN: Duration = Duration::from_millis(50);
@@ -86,7 +84,7 @@ impl EventLoop {
     }
 
     /// Ends a connection without a word.
-    fn cut(&mut self, id: SlotId) {
+    pub(super) fn cut(&mut self, id: SlotId) {
         if let Some(link) = self.links.get_mut(id) {
             link.connection.lost();
             self.drop_link(id);
@@ -164,75 +162,6 @@ impl EventLoop {
             self.request(id, request, &body);
         }
         self.flush(id);
-    }
-
-    /// Answers a Publish request, with faults in messages and values.
-    pub(super) fn send_astray(&mut self, session: SlotId, id: u32) {
-        let shared = Arc::clone(&self.shared);
-        let (now, kept) = (self.now, shared.config.limits.kept_messages);
-        let request = self.sessions.get_mut(session);
-        let Some(request) = request.and_then(|held| held.requests.pop_front()) else {
-            return;
-        };
-        let room = self.room(&request);
-        let Some(subscription) = self.subscriptions.get_mut(&id) else {
-            return;
-        };
-        let mut body = Vec::new();
-        let faults = Some(&shared.faults);
-        let made = subscription.publish_within(room, &shared.space, now, kept, faults, &mut body);
-        self.timers.follow(subscription);
-        let fate = match made {
-            Message::Notifications(_) => shared.faults.message(now.mono),
-            _ => MessageFate::default(),
-        };
-        if made == Message::Nothing || fate.lost {
-            // The client's Publish request waits for the next message.
-            subscription.became(Delivery::Dropped);
-            if let Some(held) = self.sessions.get_mut(session) {
-                held.requests.push_front(request);
-            }
-            return;
-        }
-        if fate.disconnect {
-            subscription.became(Delivery::Unsent);
-            return self.cut(request.asked.link);
-        }
-        let write = |out: &mut Vec<u8>| out.extend_from_slice(&body);
-        let taken = self.respond_to(&request, Some((id, fate)), write);
-        shared.counters.messages.add(1);
-        if let Message::Notifications(count) = made {
-            shared.counters.notifications.add(count as u64);
-        }
-        if let Some(subscription) = self.subscriptions.get_mut(&id) {
-            subscription.became(match taken {
-                true => Delivery::Sent,
-                false => Delivery::Unsent,
-            });
-        }
-        if let Some(held) = self.sessions.get_mut(session) {
-            for _ in 0..fate.more {
-                held.repeats.push_back((id, body.clone()));
-            }
-        }
-    }
-
-    /// Sends a message once more, if one is to be.
-    pub(super) fn repeat(&mut self, session: SlotId) -> bool {
-        let Some(held) = self.sessions.get_mut(session) else {
-            return false;
-        };
-        let Some((id, body)) = held.repeats.pop_front() else {
-            return false;
-        };
-        let Some(request) = held.requests.pop_front() else {
-            return false;
-        };
-        self.send(&request, |out| out.extend_from_slice(&body));
-        if let Some(subscription) = self.subscriptions.get_mut(&id) {
-            subscription.repeated();
-        }
-        true
     }
 
     /// Something goes wrong by the clock.

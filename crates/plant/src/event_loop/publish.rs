@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wire::budget::STEP;
+use wire::channel::SendError;
 use wire::server::RequestId;
 use wire::service::shape::Kind;
 use wire::template::walk::{self, RequestHead, WalkError, type_id};
-use wire::time::Instant;
+use wire::time::{Instant, Now};
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
-use super::link::HIGH_WATER;
+use super::link::{HIGH_WATER, Link};
 use super::{Asked, Due, EventLoop, SlotId};
 use crate::diagnostics::{Service, session_node};
 use crate::event::{Audit, EventKind, Field};
@@ -206,84 +207,94 @@ impl EventLoop {
         Some(id)
     }
 
+    /// Answers a Publish request with what a subscription has to tell, perhaps with faults in messages and values.
     fn send_notifications(&mut self, session: SlotId, id: u32) {
-        if self.shared.faults.want_messages() {
-            return self.send_astray(session, id);
-        }
-        let request = self.sessions.get_mut(session);
-        let Some(request) = request.and_then(|held| held.requests.pop_front()) else {
+        let (shared, now) = (&self.shared, self.now);
+        let kept = shared.config.limits.kept_messages;
+        let Some(held) = self.sessions.get_mut(session) else {
             return;
         };
-        let (now, kept) = (self.now, self.shared.config.limits.kept_messages);
-        let Some(mut subscription) = self.subscriptions.remove(&id) else {
+        let Some(request) = held.requests.pop_front() else {
             return;
         };
-        let mut sent = Message::KeepAlive;
-        let shared = Arc::clone(&self.shared);
-        let room = self.room(&request);
-        let delivered = self.send(&request, |out| {
-            sent = subscription.publish_within(room, &shared.space, now, kept, None, out);
-        });
-        subscription.became(match delivered {
-            true => Delivery::Sent,
-            false => Delivery::Unsent,
-        });
-        self.timers.follow(&mut subscription);
-        self.subscriptions.insert(id, subscription);
-        let counters = &self.shared.counters;
-        counters.messages.add(1);
-        if let Message::Notifications(count) = sent {
-            counters.notifications.add(count as u64);
-        }
-    }
-
-    /// Bytes from subscriptionId to notificationMessage that the client of a Publish request takes.
-    pub(super) fn room(&mut self, request: &PublishRequest) -> usize {
+        // Nothing is made for a connection that is gone: it waits for the next request.
         let link = self.links.get_mut(request.asked.link);
-        let most = link.map_or(usize::MAX, |link| link.connection.most());
-        match most {
-            usize::MAX => most,
-            most => most.saturating_sub(AROUND + 4 * request.results.len()),
+        let link = link.filter(|link| !link.connection.is_closed());
+        let (Some(link), Some(subscription)) = (link, self.subscriptions.get_mut(&id)) else {
+            return;
+        };
+        let faults = Some(&shared.faults).filter(|faults| faults.want_messages());
+        let room = room(link, &request);
+        let draft = subscription.draft(room, &shared.space, now, kept, faults);
+        self.timers.follow(subscription);
+        let made = draft.message();
+        let fate = match (faults, made) {
+            (Some(faults), Message::Notifications(_)) => faults.message(now.mono),
+            _ => MessageFate::default(),
+        };
+        if made == Message::Nothing || fate.lost {
+            // The client's Publish request waits for the next message.
+            subscription.commit(draft, kept, Delivery::Dropped);
+            return held.requests.push_front(request);
         }
+        if fate.disconnect {
+            subscription.commit(draft, kept, Delivery::Unsent);
+            return self.cut(request.asked.link);
+        }
+        for _ in 0..fate.more {
+            let mut body = Vec::new();
+            subscription.encode(&draft, &mut body);
+            held.repeats.push_back((id, body));
+        }
+        let message = faults.map(|_| (id, fate));
+        let write = |out: &mut Vec<u8>| subscription.encode(&draft, out);
+        let sent = respond_to(&request, link, message, &mut self.spare, now, write);
+        let delivery = match sent {
+            Ok(()) => Delivery::Sent,
+            Err(_) => Delivery::Unsent,
+        };
+        subscription.commit(draft, kept, delivery);
+        shared.counters.messages.add(1);
+        if let Message::Notifications(count) = made {
+            shared.counters.notifications.add(count as u64);
+        }
+        self.responded(&request, sent);
     }
 
-    /// Answers a Publish request; `write` appends subscriptionId to notificationMessage. True if
-    /// the connection took it.
-    pub(super) fn send(
-        &mut self,
-        request: &PublishRequest,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) -> bool {
-        self.respond_to(request, None, write)
-    }
-
-    /// The same with a message of a subscription and its fate.
-    pub(super) fn respond_to(
-        &mut self,
-        request: &PublishRequest,
-        message: Option<(u32, MessageFate)>,
-        write: impl FnOnce(&mut Vec<u8>),
-    ) -> bool {
-        let (now, asked) = (self.now, request.asked);
-        let Some(link) = self.links.get_mut(asked.link) else {
+    /// Sends a message once more, if a fault has it so.
+    fn repeat(&mut self, session: SlotId) -> bool {
+        let Some(held) = self.sessions.get_mut(session) else {
             return false;
         };
-        link.connection.lend_outbox(&mut self.spare);
-        let write = |out: &mut Vec<u8>| {
-            write_head(out, type_id::PUBLISH_RESPONSE, asked.handle, now);
-            write(out);
-            write_len(out, request.results.len());
-            for status in &request.results {
-                out.extend_from_slice(&status.bits().to_le_bytes());
-            }
-            write_null_array(out);
+        let Some((id, body)) = held.repeats.pop_front() else {
+            return false;
         };
-        let sent = link.respond_as(asked.id, message, now.mono, write);
-        if let Err(error) = &sent {
-            self.not_sent(asked.link, asked.id, asked.handle, error);
+        let Some(request) = held.requests.pop_front() else {
+            return false;
+        };
+        self.send(&request, |out| out.extend_from_slice(&body));
+        if let Some(subscription) = self.subscriptions.get_mut(&id) {
+            subscription.repeated();
         }
-        self.dirty.push(asked.link);
-        sent.is_ok()
+        true
+    }
+
+    /// Answers a Publish request; `write` appends subscriptionId to notificationMessage.
+    fn send(&mut self, request: &PublishRequest, write: impl FnOnce(&mut Vec<u8>)) {
+        let Some(link) = self.links.get_mut(request.asked.link) else {
+            return;
+        };
+        let sent = respond_to(request, link, None, &mut self.spare, self.now, write);
+        self.responded(request, sent);
+    }
+
+    /// A Publish request was answered, or its answer was too large.
+    fn responded(&mut self, request: &PublishRequest, sent: Result<(), SendError>) {
+        let Asked { link, id, handle } = request.asked;
+        if let Err(error) = &sent {
+            self.not_sent(link, id, handle, error);
+        }
+        self.dirty.push(link);
     }
 
     /// The server stops: each subscription says so as long as there are Publish requests, and the
@@ -463,4 +474,35 @@ impl EventLoop {
         self.respond_with(link, id, response.into());
         Ok(())
     }
+}
+
+/// Bytes from subscriptionId to notificationMessage that the client of a Publish request takes.
+fn room(link: &mut Link, request: &PublishRequest) -> usize {
+    match link.connection.most() {
+        usize::MAX => usize::MAX,
+        most => most.saturating_sub(AROUND + 4 * request.results.len()),
+    }
+}
+
+/// Sends the response to a Publish request, perhaps with a message of a subscription and its fate; `write` appends
+/// subscriptionId to notificationMessage.
+fn respond_to(
+    request: &PublishRequest,
+    link: &mut Link,
+    message: Option<(u32, MessageFate)>,
+    spare: &mut Vec<u8>,
+    now: Now,
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Result<(), SendError> {
+    let Asked { id, handle, .. } = request.asked;
+    link.connection.lend_outbox(spare);
+    link.respond_as(id, message, now.mono, |out| {
+        write_head(out, type_id::PUBLISH_RESPONSE, handle, now);
+        write(out);
+        write_len(out, request.results.len());
+        for status in &request.results {
+            out.extend_from_slice(&status.bits().to_le_bytes());
+        }
+        write_null_array(out);
+    })
 }

@@ -252,6 +252,12 @@ impl Tally {
         *became(&mut self.stored) += u64::from(load.stored);
         *became(&mut self.event) += u64::from(load.event);
     }
+
+    /// Counts a message that can be republished no more.
+    pub fn forget(&mut self, load: Load) {
+        self.messages.forgotten += 1;
+        self.load(load, |values| &mut values.forgotten);
+    }
 }
 
 #[cfg(test)]

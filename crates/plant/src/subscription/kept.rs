@@ -63,30 +63,27 @@ impl Kept {
         self.settle();
     }
 
-    /// Keeps a message that is made at `at`; of more than `limit`, or than there is memory for, the oldest go, and are
+    /// Keeps a message that was made at `at`; of more than `limit`, or than there is memory for, the oldest go, and are
     /// given to `forget`.
     pub fn keep(
         &mut self,
         (sequence, at): (u32, u64),
-        message: &[u8],
+        bytes: Vec<u8>,
         load: Load,
         limit: usize,
         mut forget: impl FnMut(Load),
     ) {
-        self.bytes += message.len();
-        // Before its memory is taken; it may be all there is.
+        self.bytes += bytes.len();
+        // It may be all the memory that there is.
         while !self.settle() {
             self.spare = None;
             let Some(oldest) = self.messages.pop_front() else {
-                self.bytes -= message.len();
+                self.bytes -= bytes.len();
                 return forget(load);
             };
             self.bytes -= oldest.bytes.len();
             forget(oldest.load);
         }
-        let mut bytes = self.spare.take().unwrap_or_default();
-        bytes.clear();
-        bytes.extend_from_slice(message);
         self.messages.push_back(Sent {
             sequence,
             bytes,
@@ -97,13 +94,20 @@ impl Kept {
             if let Some(oldest) = self.messages.pop_front() {
                 self.bytes -= oldest.bytes.len();
                 forget(oldest.load);
-                self.spare(oldest.bytes);
+                self.give_back(oldest.bytes);
             }
         }
     }
 
+    /// Memory for a message, if there is some of one that is gone.
+    pub fn take_spare(&mut self) -> Option<Vec<u8>> {
+        let mut bytes = self.spare.take()?;
+        bytes.clear();
+        Some(bytes)
+    }
+
     /// Memory of a message serves again; but not where it is much of what there is.
-    fn spare(&mut self, bytes: Vec<u8>) {
+    pub fn give_back(&mut self, bytes: Vec<u8>) {
         let held = self.held.as_ref();
         let most = held.map_or(usize::MAX, |held| held.limit() / SPARE);
         self.spare = (bytes.capacity() <= most).then_some(bytes);
@@ -117,7 +121,7 @@ impl Kept {
         self.bytes -= sent.bytes.len();
         // Less is never refused.
         self.settle();
-        self.spare(sent.bytes);
+        self.give_back(sent.bytes);
         Some((sent.load, sent.at))
     }
 

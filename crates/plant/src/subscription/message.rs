@@ -1,4 +1,5 @@
-//! Notification messages: what a Publish request is answered with, and what became of it.
+//! Notification messages: what a Publish request is answered with, and what became of it. One is made as a [`Draft`], which
+//! is encoded into a response and committed with what became of it.
 
 use wire::time::Now;
 use wire::types::StatusCode;
@@ -18,11 +19,15 @@ const STATUS_CHANGE: u16 = 820;
 /// Bytes before the first notification of a kind: type, length and count.
 const HEAD: usize = 16;
 
+/// Bytes of a Publish response from subscriptionId to notificationMessage, but for the numbers that it names: the id, how many
+/// numbers, and whether more is left.
+const BEFORE: usize = 9;
+
 /// A message that has so many bytes takes no more, whatever its client takes: the rest comes in the next one. Memory and
 /// time of making one are bounded, that of its largest value aside.
 const ENOUGH: usize = 1024 * 1024;
 
-/// What a message was.
+/// What a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
     /// So many values.
@@ -44,127 +49,163 @@ pub enum Delivery {
     Unsent,
 }
 
+/// A notification message before anybody has it: what is in it, how long it is and whether more is left. Values that went
+/// into it wait no more. It takes its number, and is kept, when it is [committed](Subscription::commit).
+#[derive(Debug)]
+#[must_use]
+pub struct Draft {
+    message: Message,
+    /// From its sequence number on.
+    bytes: Vec<u8>,
+    load: Load,
+    /// There is more than it holds.
+    more: bool,
+    /// Of the messages that can be republished so many, the oldest, are not named beside it.
+    unnamed: usize,
+    /// When it was made, in nanoseconds of monotonic time.
+    at: u64,
+}
+
+impl Draft {
+    /// What it is.
+    pub fn message(&self) -> Message {
+        self.message
+    }
+
+    /// Whether it is one of those that are numbered.
+    fn is_numbered(&self) -> bool {
+        self.message != Message::KeepAlive
+    }
+}
+
 impl Subscription {
-    /// The same to a client that takes anything.
-    #[cfg(test)]
-    pub fn publish(&mut self, space: &Space, now: Now, kept: usize, out: &mut Vec<u8>) -> Message {
-        self.publish_with(space, now, kept, None, out)
-    }
-
-    /// The same with faults in its values.
-    #[cfg(test)]
-    pub fn publish_with(
-        &mut self,
-        space: &Space,
-        now: Now,
-        kept: usize,
-        faults: Option<&Faults>,
-        out: &mut Vec<u8>,
-    ) -> Message {
-        self.publish_within(usize::MAX, space, now, kept, faults, out)
-    }
-
-    /// Answers a Publish request: appends the response from subscriptionId to notificationMessage, perhaps with faults
-    /// in its values, in at most `room` bytes. What a client does not take at once comes in several messages
-    /// (Part 4, 5.14.1.1).
-    pub fn publish_within(
+    /// Makes the message that a Publish request is answered with, perhaps with faults in its values. With what stands before
+    /// it ([`encode`](Self::encode)) it has at most `room` bytes. What a client does not take at once comes in several
+    /// messages (Part 4, 5.14.1.1). `kept`: so many can be republished.
+    pub fn draft(
         &mut self,
         room: usize,
         space: &Space,
         now: Now,
         kept: usize,
         faults: Option<&Faults>,
-        out: &mut Vec<u8>,
-    ) -> Message {
-        let until = out.len().saturating_add(room);
+    ) -> Draft {
         self.touch(now);
         self.catch_up(space, now);
         self.end_gap(now.mono);
         self.record.publish_requests.bump();
         let ready = self.ready();
         let tally = &mut self.account.tally;
-        self.kept.shed(|load| {
-            tally.messages.forgotten += 1;
-            tally.load(load, |values| &mut values.forgotten);
-        });
-        out.extend_from_slice(&self.id.to_le_bytes());
-        // Part 4, 5.14.5.2: what can be republished, this message among it.
-        let sequences = self.kept.sequences();
-        let available = sequences.len() + usize::from(ready);
-        // They leave room for what is told.
-        let shown = kept.min(room / 16).max(1);
-        let skip = available.saturating_sub(shown);
-        out.extend_from_slice(&((available - skip) as u32).to_le_bytes());
-        for sequence in sequences.skip(skip) {
-            out.extend_from_slice(&sequence.to_le_bytes());
+        self.kept.shed(|load| tally.forget(load));
+        // Those that are named leave room for what is told.
+        let available = self.kept.sequences().len() + usize::from(ready);
+        let named = available.min(kept.min(room / 16).max(1));
+        let until = match room {
+            usize::MAX => room,
+            room => room.saturating_sub(BEFORE + size_of::<u32>() * named),
+        };
+        let spare = self.kept.take_spare();
+        let is_new = spare.is_none();
+        let mut bytes = spare.unwrap_or_default();
+        if is_new && ready {
+            bytes.reserve_exact(self.estimate().min(until));
         }
-        if ready {
-            out.extend_from_slice(&self.sequence.to_le_bytes());
-        }
-        let more_at = out.len();
-        out.push(0);
-        let start = out.len();
-        out.extend_from_slice(&self.sequence.to_le_bytes());
-        out.extend_from_slice(&now.utc.to_le_bytes());
-        self.message_sent = true;
-        self.keep_alive = self.terms.keep_alive;
-        if !ready {
-            // Part 4, 5.14.1.1: a keep-alive has the number of the next message, and no data.
-            out.extend_from_slice(&0u32.to_le_bytes());
-            if self.state == State::Late {
-                self.state = State::KeepAlive;
+        bytes.extend_from_slice(&self.sequence.to_le_bytes());
+        bytes.extend_from_slice(&now.utc.to_le_bytes());
+        let mut load = Load::default();
+        let message = match ready {
+            true => {
+                load = self.notifications(space, now, until, faults, &mut bytes);
+                match load.total() {
+                    0 => Message::Nothing,
+                    values => Message::Notifications(values),
+                }
             }
-            self.wants = false;
-            self.account.tally.messages.keep_alives += 1;
-            self.account.settle();
-            self.tell();
-            return Message::KeepAlive;
+            false => {
+                // Part 4, 5.14.1.1: a keep-alive has the number of the next message, and no data.
+                bytes.extend_from_slice(&0u32.to_le_bytes());
+                Message::KeepAlive
+            }
+        };
+        if is_new {
+            bytes.shrink_to_fit();
         }
-        let load = self.notifications(space, now, until, faults, out);
-        let more = self.ready();
-        if load.total() == 0 {
-            self.wants = more;
-            self.account.settle();
-            self.tell();
-            return Message::Nothing;
+        Draft {
+            message,
+            bytes,
+            load,
+            more: ready && self.ready(),
+            unnamed: available - named,
+            at: now.mono.as_nanos(),
         }
-        if let Some(flag) = out.get_mut(more_at) {
-            *flag = u8::from(more);
-        }
-        let message = out.get(start..).unwrap_or_default();
-        let tally = &mut self.account.tally;
-        tally.messages.made += 1;
-        tally.load(load, |values| &mut values.reported);
-        let numbered = (self.sequence, now.mono.as_nanos());
-        self.kept.keep(numbered, message, load, kept, |load| {
-            tally.messages.forgotten += 1;
-            tally.load(load, |values| &mut values.forgotten);
-        });
-        self.load = Some(load);
-        self.advance();
-        self.state = State::Normal;
-        self.wants = more;
-        let values = load.total();
-        self.record.data_changes.add(load.computed + load.stored);
-        self.record.events.add(load.event);
-        self.record.notifications.add(values as u32);
-        self.tell();
-        Message::Notifications(values)
     }
 
-    /// Says what became of the notification message that was made last.
-    pub fn became(&mut self, fate: Delivery) {
-        if let Some(load) = self.load.take() {
-            let tally = &mut self.account.tally;
-            let (message, value): (_, fn(&mut Values) -> &mut u64) = match fate {
-                Delivery::Sent => (&mut tally.messages.sent, |values| &mut values.sent),
-                Delivery::Dropped => (&mut tally.messages.dropped, |values| &mut values.dropped),
-                Delivery::Unsent => (&mut tally.messages.unsent, |values| &mut values.unsent),
-            };
-            *message += 1;
-            tally.load(load, value);
+    /// Bytes that a message takes, about: there is room for numbers with all their times.
+    fn estimate(&self) -> usize {
+        let values = match self.terms.most {
+            0 => self.ready,
+            most => self.ready.min(most as usize),
+        };
+        (4 * HEAD + values.saturating_mul(40)).min(ENOUGH)
+    }
+
+    /// Appends a Publish response from subscriptionId to notificationMessage.
+    pub fn encode(&self, draft: &Draft, out: &mut Vec<u8>) {
+        // Part 4, 5.14.5.2: what can be republished, this message among it.
+        let sequences = self.kept.sequences();
+        let own = draft.is_numbered().then_some(self.sequence);
+        let named = sequences.len() + usize::from(own.is_some()) - draft.unnamed;
+        out.reserve(BEFORE + size_of::<u32>() * named + draft.bytes.len());
+        out.extend_from_slice(&self.id.to_le_bytes());
+        out.extend_from_slice(&(named as u32).to_le_bytes());
+        for sequence in sequences.skip(draft.unnamed).chain(own) {
+            out.extend_from_slice(&sequence.to_le_bytes());
+        }
+        out.push(u8::from(draft.more));
+        out.extend_from_slice(&draft.bytes);
+    }
+
+    /// Keeps the message that was made last for Republish, under its number, and says what became of it. Of one with nothing
+    /// in it nothing stays.
+    pub fn commit(&mut self, draft: Draft, kept: usize, fate: Delivery) {
+        self.message_sent = true;
+        self.keep_alive = self.terms.keep_alive;
+        self.wants = draft.more;
+        let tally = &mut self.account.tally;
+        match draft.message {
+            Message::Nothing => self.kept.give_back(draft.bytes),
+            Message::KeepAlive => {
+                if self.state == State::Late {
+                    self.state = State::KeepAlive;
+                }
+                tally.messages.keep_alives += 1;
+                self.kept.give_back(draft.bytes);
+            }
+            Message::Notifications(values) => {
+                let load = draft.load;
+                tally.messages.made += 1;
+                tally.load(load, |values| &mut values.reported);
+                let (message, value): (_, fn(&mut Values) -> &mut u64) = match fate {
+                    Delivery::Sent => (&mut tally.messages.sent, |values| &mut values.sent),
+                    Delivery::Dropped => {
+                        (&mut tally.messages.dropped, |values| &mut values.dropped)
+                    }
+                    Delivery::Unsent => (&mut tally.messages.unsent, |values| &mut values.unsent),
+                };
+                *message += 1;
+                tally.load(load, value);
+                let numbered = (self.sequence, draft.at);
+                self.kept
+                    .keep(numbered, draft.bytes, load, kept, |load| tally.forget(load));
+                self.advance();
+                self.state = State::Normal;
+                self.record.data_changes.add(load.computed + load.stored);
+                self.record.events.add(load.event);
+                self.record.notifications.add(values as u32);
+            }
         }
         self.account.settle();
+        self.tell();
     }
 
     fn advance(&mut self) {
@@ -251,9 +292,6 @@ impl Subscription {
         let mut count = 0;
         let mut pace = Pace::default();
         let enough = out.len().saturating_add(ENOUGH);
-        // Room for numbers with all their times.
-        let room = until.saturating_sub(out.len()).min(ENOUGH);
-        out.reserve(self.ready.min(most).saturating_mul(40).min(room));
         // Behind the values: that there are no diagnostics.
         let until = until.saturating_sub(4);
         let items = self.items.len();

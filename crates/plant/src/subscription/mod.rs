@@ -1,7 +1,7 @@
 //! Subscriptions (Part 4, 5.14): the state machine, without sockets and with time as an
 //! argument.
 //!
-//! [`Subscription::tick`] is to be called each publishing interval, [`Subscription::publish`]
+//! [`Subscription::tick`] is to be called each publishing interval, [`Subscription::draft`]
 //! whenever a Publish request can be answered and [`Subscription::wants`] one.
 
 mod all;
@@ -29,7 +29,7 @@ pub use filter::Filter;
 pub use folded::Folding;
 pub use item::{Item, Parameters, Watch};
 pub use links::Links;
-pub use message::{Delivery, Message, status_change};
+pub use message::{Delivery, Draft, Message, status_change};
 pub use publishing::Tick;
 
 use std::sync::Arc;
@@ -40,7 +40,7 @@ use wire::time::{Instant, Now};
 
 use crate::diagnostics::SubscriptionRecord;
 use crate::event_loop::SlotId;
-use crate::ledger::{Account, Ledger, Load};
+use crate::ledger::{Account, Ledger};
 use crate::session::Owner;
 use kept::Kept;
 use looking::Look;
@@ -114,8 +114,6 @@ pub struct Subscription {
     turn: usize,
     /// What it counts for the ledger.
     account: Account,
-    /// What the last notification message holds, until it is told what became of it.
-    load: Option<Load>,
     /// Values dropped because queues were full that [`take_dropped`](Self::take_dropped) told.
     dropped: u64,
     /// The shortest sampling interval of items that have to be asked, and when that is.
@@ -166,7 +164,6 @@ impl Subscription {
             kept: Kept::default(),
             turn: 0,
             account: Account::default(),
-            load: None,
             dropped: 0,
             poll: None,
             rest: 1,
@@ -287,8 +284,7 @@ impl Drop for Subscription {
         }
         self.events.clear(&self.memory, tally);
         for load in self.kept.loads() {
-            tally.messages.forgotten += 1;
-            tally.load(load, |values| &mut values.forgotten);
+            tally.forget(load);
         }
         self.account.close();
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use wire::types::MonitoringMode;
 
-use super::{Bench, FAST, KEPT, SLOW, WRITTEN, terms};
+use super::{Bench, FAST, SLOW, WRITTEN, terms};
 use crate::ledger::{Ledger, TakingNow, Tally};
 use crate::subscription::{Delivery, Parameters, Terms, Tick};
 
@@ -224,11 +224,7 @@ fn happen(bench: &mut Bench, ids: &[u32], what: Happening) {
         Happening::Resend => bench.subscription.resend(),
         Happening::Astray(delivery) => {
             if bench.subscription.wants() {
-                let mut out = Vec::new();
-                bench
-                    .subscription
-                    .publish(&bench.space, bench.now, KEPT, &mut out);
-                bench.subscription.became(delivery);
+                bench.publish(delivery);
             }
         }
     }

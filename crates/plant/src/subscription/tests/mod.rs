@@ -194,11 +194,7 @@ impl Bench {
     fn answer(&mut self) {
         while self.requests > 0 && self.subscription.wants() {
             self.requests -= 1;
-            let mut out = Vec::new();
-            let message = self
-                .subscription
-                .publish(&self.space, self.now, KEPT, &mut out);
-            self.subscription.became(Delivery::Sent);
+            let (message, out) = self.publish(Delivery::Sent);
             let sent = decoded(&out);
             match message {
                 Message::Nothing => panic!("a message of nothing"),
@@ -207,6 +203,16 @@ impl Bench {
             }
             self.sent.push(sent);
         }
+    }
+
+    /// A message to a client that takes any, of which this becomes.
+    fn publish(&mut self, fate: Delivery) -> (Message, Vec<u8>) {
+        let subscription = &mut self.subscription;
+        let draft = subscription.draft(usize::MAX, &self.space, self.now, KEPT, None);
+        let (message, mut out) = (draft.message(), Vec::new());
+        subscription.encode(&draft, &mut out);
+        subscription.commit(draft, KEPT, fate);
+        (message, out)
     }
 
     fn step(&mut self, to: Instant) {

@@ -127,10 +127,7 @@ fn a_republished_message_is_the_one_that_was_sent() {
     let mut bench = Bench::new(terms(30, 10));
     bench.report(FAST, 100);
     bench.intervals(1);
-    let mut out = Vec::new();
-    bench
-        .subscription
-        .publish(&bench.space, bench.now, KEPT, &mut out);
+    let (_, out) = bench.publish(Delivery::Sent);
     // subscriptionId, one number, moreNotifications
     let message = &out[4 + 4 + 4 + 1..];
     assert_eq!(bench.subscription.republish(1).unwrap(), message);
@@ -145,10 +142,7 @@ fn only_so_many_messages_are_kept_and_the_response_names_them() {
     let expected: Vec<u32> = (6..=15).collect();
     assert_eq!(bench.subscription.available(), expected);
     bench.intervals(1);
-    let mut out = Vec::new();
-    bench
-        .subscription
-        .publish(&bench.space, bench.now, KEPT, &mut out);
+    let (_, out) = bench.publish(Delivery::Sent);
     let count = u32::from_le_bytes(out[4..8].try_into().unwrap());
     let last = u32::from_le_bytes(out[44..48].try_into().unwrap());
     assert_eq!((count, last), (10, 16));

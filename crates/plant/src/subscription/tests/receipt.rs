@@ -193,20 +193,23 @@ impl Pair {
             space,
             ..
         } = &mut self.bench;
-        let made = subscription.publish_with(space, now, KEPT, Some(&self.faults), &mut bytes);
+        let draft = subscription.draft(usize::MAX, space, now, KEPT, Some(&self.faults));
+        let made = draft.message();
         let fate = match made {
             Message::Notifications(_) => self.faults.message(now.mono),
             _ => MessageFate::default(),
         };
         if made == Message::Nothing || fate.lost {
+            subscription.commit(draft, KEPT, Delivery::Dropped);
             if let (Message::Notifications(values), Some(last)) =
                 (made, self.bench.subscription.available().last())
             {
                 self.dropped.insert(*last, values as u64);
             }
-            return self.bench.subscription.became(Delivery::Dropped);
+            return;
         }
-        self.bench.subscription.became(Delivery::Sent);
+        subscription.encode(&draft, &mut bytes);
+        subscription.commit(draft, KEPT, Delivery::Sent);
         let more = fate.more;
         for copy in 0..=more {
             if copy > 0 {
