@@ -15,7 +15,7 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::types::StatusCode;
 
 use super::between_loops::Secured;
-use super::link::Link;
+use super::link::{Errand, Link, Standing};
 use super::socket::Socket;
 use super::{Due, EventLoop, LISTENER, Mail, Post, SlotId, token};
 use crate::fault::Class;
@@ -180,7 +180,8 @@ impl EventLoop {
             .filter_map(|id| Some((self.links.get(id)?, id)))
             .filter(|(link, id)| {
                 let settled = now.since(link.since) >= TO_LOG_IN;
-                settled && !link.refused && !link.proving && !active.contains(id)
+                let engaged = link.errand != Errand::None;
+                settled && link.standing != Standing::Refused && !engaged && !active.contains(id)
             })
             .map(|(link, id)| (link.since, id))
             .collect();
@@ -233,14 +234,15 @@ impl EventLoop {
         });
         let connection = Connection::new(config, self.now);
         let mut link = Link::new(socket, connection, budget.hold(), self.now.mono);
-        link.refused = refused;
-        link.shared = asked.is_some();
+        if refused {
+            link.standing = Standing::Refused;
+        }
         link.endpoint_url = asked.unwrap_or_default();
         link.line = line;
         link.connection
             .span()
             .in_scope(|| info!(address = ?link.address(), refused, "connection accepted"));
-        let shared = link.shared;
+        let shared = link.is_shared();
         // Others are told when they have said hello.
         if let Some(id) = self.keep(link).filter(|_| refused && shared) {
             if let Some(link) = self.links.get_mut(id) {
@@ -255,8 +257,6 @@ impl EventLoop {
 
     /// Makes a connection one of this loop's.
     pub(super) fn keep(&mut self, mut link: Link) -> Option<SlotId> {
-        // Another loop may have been about to go on with it.
-        link.unwritten = false;
         let registry = self.poll.registry();
         let mut registered = false;
         let id = self.links.insert_with(|id| {

@@ -99,8 +99,8 @@ pub struct Astray {
 /// What a connection does when time has come.
 #[derive(Debug, Default)]
 pub struct Released {
-    /// Requests to be looked at now.
-    pub requests: Vec<(RequestId, Vec<u8>)>,
+    /// A request to be looked at now; what is due behind it is released after that.
+    pub request: Option<(RequestId, Vec<u8>)>,
     /// Responses that were not sent after all.
     pub failed: Vec<(RequestId, u32, SendError)>,
 }
@@ -242,7 +242,7 @@ impl Astray {
         }
     }
 
-    /// Sends what is due, and gives the requests that are.
+    /// Sends what is due, up to a request, which it gives.
     pub fn release(&mut self, connection: &mut Connection, now: Instant) -> Released {
         let mut released = Released::default();
         while self
@@ -257,7 +257,8 @@ impl Astray {
             match held.what {
                 What::Request(body) => {
                     self.bytes -= body.len();
-                    released.requests.push((id, body));
+                    released.request = Some((id, body));
+                    break;
                 }
                 What::Response(body) => {
                     self.bytes -= body.len();

@@ -8,6 +8,7 @@ use wire::server::RequestId;
 use wire::types::{CallRequest, StatusCode};
 
 use super::between_loops::Checked;
+use super::link::Errand;
 use super::{EventLoop, Mail, SlotId};
 use crate::diagnostics::Service;
 use crate::service::Desk;
@@ -47,7 +48,7 @@ impl EventLoop {
         };
         let mut held = Making::default();
         held.is(bytes, &session.budget)?;
-        there.proving = true;
+        there.errand = Errand::Proving;
         there.busy += 1;
         let asks = shared.config.trust.asks_for_others();
         let work = move || {
@@ -77,9 +78,9 @@ impl EventLoop {
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
-        there.proving = false;
+        there.errand = Errand::None;
+        there.busy = there.busy.saturating_sub(1);
         self.worked = there.worked(turn);
-        self.unbusy(link);
         let (id, handle) = (checked.id, checked.request.request_header.request_handle);
         let token = space::raw(&checked.request.request_header.authentication_token);
         let session = self.sessions.find(token).ok();

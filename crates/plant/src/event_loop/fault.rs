@@ -10,6 +10,7 @@ use wire::server::RequestId;
 use wire::template::walk::RequestHead;
 use wire::time::Instant;
 
+use super::link::Link;
 use super::{Due, EventLoop, Mail, SlotId};
 use crate::fault::{Class, RequestFate, Tick};
 
@@ -151,14 +152,21 @@ impl EventLoop {
     /// What a connection held back until now goes its way.
     pub(super) fn release(&mut self, id: SlotId) {
         let now = self.now.mono;
-        let Some(link) = self.links.get_mut(id) else {
+        let leaves = |link: &Link| link.leaving.is_some();
+        if self.links.get(id).is_some_and(leaves) {
             return;
-        };
-        let released = link.release(now);
-        for (request, handle, error) in released.failed {
-            self.not_sent(id, request, handle, &error);
         }
-        for (request, body) in released.requests {
+        // The connection may move with a request: what is left goes along, and is released there.
+        while let Some(link) = self.links.get_mut(id)
+            && link.leaving.is_none()
+        {
+            let released = link.release(now);
+            for (request, handle, error) in released.failed {
+                self.not_sent(id, request, handle, &error);
+            }
+            let Some((request, body)) = released.request else {
+                break;
+            };
             self.request(id, request, &body);
         }
         self.flush(id);

@@ -28,6 +28,39 @@ pub const WRITE: usize = 256 * 1024;
 /// A read has at least so much room.
 const LEAST_READ: usize = 64 * 1024;
 
+/// Whose a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// One too many: it is told so, and ends.
+    Refused,
+    /// Nobody's: no session was activated over it, or used.
+    Nobodys,
+    /// A client's that has a session.
+    Known,
+}
+
+/// Whether what comes on a connection is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// As it comes.
+    Open,
+    /// Not until its answers were taken, or what it waits for is done.
+    Paused,
+    /// Not until it is its turn among those that have more to write although nothing happens on them.
+    Queued,
+}
+
+/// What helpers do for a request of a connection. What comes behind it waits, so that each connection has one of them at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errand {
+    /// Nothing.
+    None,
+    /// They are at a signature, a password or certificates.
+    Proving,
+    /// They decode a request of so many bytes.
+    Decoding(usize),
+}
+
 /// A connection.
 pub struct Link {
     pub socket: Socket,
@@ -36,14 +69,12 @@ pub struct Link {
     pub line: Option<Arc<Line>>,
     /// The endpoint that the client said hello to.
     pub endpoint_url: String,
-    /// Its requests wait until its answers were taken.
-    pub paused: bool,
-    /// It has its turn to write more although nothing happens on it.
-    pub unwritten: bool,
-    /// A session was activated over it, or used.
-    pub known: bool,
-    /// Its channel is that of all connections over HTTPS: sessions are used over any of them.
-    pub shared: bool,
+    /// Whose it is.
+    pub standing: Standing,
+    /// Whether its requests are looked at.
+    pub turn: Turn,
+    /// What helpers do for it.
+    pub errand: Errand,
     /// The longest responses that its sessions take (Part 4, 5.7.2), of those that do not take any.
     pub limits: Vec<(SlotId, u32)>,
     /// What happened on it that it was not looked at for, as it has no session yet.
@@ -54,18 +85,11 @@ pub struct Link {
     pub timer: Option<Instant>,
     /// Steps of its channel that helpers are at.
     pub busy: u32,
-    /// Helpers are at a signature, a password or a long request for it: what it asks meanwhile waits, so that each connection has one
-    /// of them at work.
-    pub proving: bool,
-    /// Bytes of a request that a helper decodes.
-    pub decoding: usize,
     /// When it came.
     pub since: Instant,
-    /// It is one too many, and is told so.
-    pub refused: bool,
     /// That it was refused is written down already.
     pub noted: bool,
-    /// It is to move to another loop with this request, once it is not busy.
+    /// It is to move to another loop with this request, once nothing is under way for it.
     pub leaving: Option<(RequestId, Vec<u8>)>,
     /// An answer that is made as it is taken.
     pub long: Option<Box<Long>>,
@@ -109,19 +133,15 @@ impl Link {
             connection,
             line: None,
             endpoint_url: String::new(),
-            paused: false,
-            unwritten: false,
-            known: false,
-            shared: false,
+            standing: Standing::Nobodys,
+            turn: Turn::Open,
+            errand: Errand::None,
             limits: Vec::new(),
             waiting: None,
             worked: (0, 0),
             timer: None,
             busy: 0,
-            proving: false,
-            decoding: 0,
             since,
-            refused: false,
             noted: false,
             leaving: None,
             long: None,
@@ -130,6 +150,52 @@ impl Link {
             owed: Vec::new(),
             held,
         }
+    }
+
+    /// Whether a session was activated over it, or used.
+    pub fn is_known(&self) -> bool {
+        self.standing == Standing::Known
+    }
+
+    /// A session is used over it.
+    pub fn is_used(&mut self) {
+        if self.standing == Standing::Nobodys {
+            self.standing = Standing::Known;
+        }
+    }
+
+    /// Whether its channel is that of all connections over HTTPS: sessions are used over any of them.
+    pub fn is_shared(&self) -> bool {
+        self.connection.channel_id() == wss::CHANNEL_ID
+    }
+
+    /// Whether nothing more is read of it for now.
+    pub fn is_paused(&self) -> bool {
+        self.turn != Turn::Open
+    }
+
+    /// Nothing more is read of it for now.
+    pub fn pause(&mut self) {
+        if self.turn == Turn::Open {
+            self.turn = Turn::Paused;
+        }
+    }
+
+    /// More is read of it, unless it waits for its turn.
+    pub fn go_on_reading(&mut self) {
+        if self.turn == Turn::Paused {
+            self.turn = Turn::Open;
+        }
+    }
+
+    /// Whether something has to be done first for what it asked before.
+    pub fn waits(&self) -> bool {
+        self.long.is_some() || self.leaving.is_some() || self.errand != Errand::None
+    }
+
+    /// Whether something is under way for it in this loop: it cannot move then.
+    pub fn is_engaged(&self) -> bool {
+        self.busy > 0 || self.long.is_some() || self.errand != Errand::None
     }
 
     /// Work that was done for it in this turn.
@@ -152,8 +218,13 @@ impl Link {
         }
     }
 
-    /// Forgets sessions of another loop.
-    pub fn forget_sessions(&mut self) {
+    /// Forgets the loop that it comes from: its turn, its timers and its sessions.
+    pub fn forget_loop(&mut self) {
+        self.turn = Turn::Open;
+        self.worked = (0, 0);
+        self.timer = None;
+        self.release = None;
+        self.waiting = None;
         self.owed.clear();
         if !self.limits.is_empty() {
             self.limits.clear();
@@ -172,8 +243,12 @@ impl Link {
     /// Counts what waits, and was not looked at or not written.
     #[inline]
     pub fn settle(&mut self) -> Result<(), Spent> {
+        let decoding = match self.errand {
+            Errand::Decoding(bytes) => bytes,
+            Errand::None | Errand::Proving => 0,
+        };
         let waits = self.connection.unread() + self.backlog();
-        self.held.set(waits + self.decoding)
+        self.held.set(waits + decoding)
     }
 
     /// A session takes responses of so many bytes only; 0 is any. Of several sessions on a connection the least holds:
@@ -192,7 +267,7 @@ impl Link {
         most: u32,
         is_there: impl Fn(SlotId) -> bool,
     ) {
-        if self.shared && !self.holds_to(session, most) {
+        if self.is_shared() && !self.holds_to(session, most) {
             self.limits.retain(|(other, _)| is_there(*other));
             self.hold_to(session, most);
         }

@@ -101,8 +101,8 @@ impl EventLoop {
             Mail::Channel(id, done) => {
                 if let Some(link) = self.links.get_mut(id) {
                     link.connection.complete(done, now);
+                    link.busy = link.busy.saturating_sub(1);
                     self.take_job(id);
-                    self.unbusy(id);
                     self.serve(id);
                 }
             }
@@ -110,8 +110,8 @@ impl EventLoop {
                 if let Some(link) = self.links.get_mut(id) {
                     link.noted = judged.is_err();
                     link.connection.decide(judged, now);
+                    link.busy = link.busy.saturating_sub(1);
                     self.take_job(id);
-                    self.unbusy(id);
                     self.serve(id);
                 }
             }

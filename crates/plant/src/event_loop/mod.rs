@@ -63,7 +63,7 @@ use crate::refused::Who;
 use crate::shared::Shared;
 use crate::subscription::Subscriptions;
 use crate::trust::Judged;
-use link::Link;
+use link::{Link, Standing};
 use ready::Ready;
 use session_table::Sessions;
 use slower::Slower;
@@ -484,9 +484,9 @@ impl EventLoop {
             }
             link.socket.deregister(self.poll.registry());
             link.socket.close();
-            match link.refused {
-                true => self.refusing = self.refusing.saturating_sub(1),
-                false => self.shared.counters.connections.sub(1),
+            match link.standing {
+                Standing::Refused => self.refusing = self.refusing.saturating_sub(1),
+                Standing::Nobodys | Standing::Known => self.shared.counters.connections.sub(1),
             }
         }
     }
@@ -526,7 +526,7 @@ impl EventLoop {
     fn time_out(&mut self, id: SlotId) {
         if let Some(link) = self.links.get_mut(id) {
             link.timer = None;
-            if link.paused {
+            if link.is_paused() {
                 // The rest of a message may have come, but nobody looked.
                 link.connection.wait_anew(self.now);
             }

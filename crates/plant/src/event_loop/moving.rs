@@ -4,20 +4,17 @@
 use wire::server::RequestId;
 
 use super::between_loops::Led;
-use super::link::Link;
 use super::{EventLoop, Mail, Post, SlotId};
 
 impl EventLoop {
     /// Gives a connection to the loop where its session lives. What was received and not looked
     /// at goes along; a step of its channel that is under way has to come back first.
     pub(super) fn lead(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
-        let busy = |link: &Link| link.busy > 0;
-        if self.links.get(id).is_some_and(busy) {
-            if let Some(link) = self.links.get_mut(id) {
-                // What it asks next is looked at where it goes.
-                link.paused = true;
-                link.leaving = Some((request, body.to_vec()));
-            }
+        let link = self.links.get_mut(id);
+        if let Some(link) = link.filter(|link| link.is_engaged()) {
+            // What it asks next is looked at where it goes.
+            link.pause();
+            link.leaving = Some((request, body.to_vec()));
             return;
         }
         if self.scratch.is_empty() {
@@ -42,12 +39,8 @@ impl EventLoop {
             id: request,
             body,
         } = led;
-        link.paused = false;
-        link.timer = None;
-        link.release = None;
-        link.waiting = None;
-        link.unwritten = false;
-        link.forget_sessions();
+        debug_assert!(!link.is_engaged(), "what is under way for it comes back elsewhere");
+        link.forget_loop();
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
             // What it brought along; what it has still to read rings here.
@@ -55,16 +48,18 @@ impl EventLoop {
         }
     }
 
-    /// A step of a channel came back: whoever waited for it to leave, leaves.
-    pub(super) fn unbusy(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
+    /// A connection that waited for something to be done before it leaves, leaves. Whether it waited for that.
+    pub(super) fn set_off(&mut self, id: SlotId) -> bool {
+        let link = self.links.get_mut(id).filter(|link| !link.is_engaged());
+        let Some(link) = link else {
+            return false;
         };
-        link.busy = link.busy.saturating_sub(1);
-        if link.busy == 0
-            && let Some((request, body)) = link.leaving.take()
-        {
-            self.request(id, request, &body);
-        }
+        let Some((request, body)) = link.leaving.take() else {
+            return false;
+        };
+        // What faults hold back waited for this.
+        link.release = None;
+        self.request(id, request, &body);
+        true
     }
 }

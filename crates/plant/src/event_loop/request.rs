@@ -11,6 +11,7 @@ use wire::time::{Instant, Now};
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
 use super::between_loops::Decoded;
+use super::link::Errand;
 use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
@@ -136,8 +137,7 @@ impl EventLoop {
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
-        there.decoding = body.len();
-        there.proving = true;
+        there.errand = Errand::Decoding(body.len());
         there.busy += 1;
         let (shared, post, mut body) = (Arc::clone(&self.shared), self.post(), body.to_vec());
         self.pool.submit(move || {
@@ -161,9 +161,9 @@ impl EventLoop {
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
-        (there.proving, there.decoding) = (false, 0);
+        there.errand = Errand::None;
+        there.busy = there.busy.saturating_sub(1);
         self.worked = there.worked(turn);
-        self.unbusy(link);
         match result {
             Some(result) => {
                 let begun = self.shared.clock.now().mono;

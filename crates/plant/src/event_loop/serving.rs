@@ -5,7 +5,7 @@ use wire::policy::Policy;
 use wire::server::{Event, Polled, RequestId};
 use wire::types::StatusCode;
 
-use super::link::{Got, HIGH_WATER, WRITE};
+use super::link::{Got, HIGH_WATER, Standing, WRITE};
 use super::long::Long;
 use super::request::{Answer, answer_now};
 use super::{EventLoop, KEEP, READ, SlotId};
@@ -31,7 +31,7 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        if link.paused {
+        if link.is_paused() {
             return;
         }
         let memory = std::mem::take(&mut self.scratch);
@@ -59,7 +59,7 @@ impl EventLoop {
             let Some(link) = self.links.get_mut(id) else {
                 return;
             };
-            if link.paused {
+            if link.is_paused() {
                 return;
             }
             let got = link.read();
@@ -97,7 +97,7 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(id) else {
             return false;
         };
-        link.paused = true;
+        link.pause();
         *room = (*room).min(link.share());
         *room -= self.flush_only(id, *room).min(*room);
         if *room == 0 {
@@ -105,7 +105,7 @@ impl EventLoop {
         }
         match self.links.get_mut(id) {
             Some(link) if *room > 0 && link.long.is_none() => {
-                link.paused = false;
+                link.go_on_reading();
                 true
             }
             _ => false,
@@ -140,9 +140,8 @@ impl EventLoop {
                 break;
             };
             let backlog = link.connection.backlog();
-            let waits = link.long.is_some() || link.leaving.is_some() || link.proving;
-            if link.backlog() > HIGH_WATER || waits {
-                link.paused = true;
+            if link.backlog() > HIGH_WATER || link.waits() {
+                link.pause();
                 break;
             }
             if unflushed >= ANSWERS_IN_A_ROW || (unflushed > 0 && backlog > BYTES_IN_A_ROW) {
@@ -156,7 +155,7 @@ impl EventLoop {
             }
             link.connection.lend_outbox(&mut self.spare);
             let channel = link.connection.channel_id();
-            let held_to = link.shared.then_some(link.limits.as_slice());
+            let held_to = link.is_shared().then_some(link.limits.as_slice());
             let faults = &self.shared.faults;
             let faulty = link.astray.is_some() || faults.want(Class::Request);
             let slow = faults.want(Class::Turn);
@@ -196,7 +195,7 @@ impl EventLoop {
                             self.worked += REQUEST + work;
                             self.spent += REQUEST + work;
                             // A session is there, over HTTPS whichever connection it was activated over.
-                            link.known = true;
+                            link.is_used();
                             if slow {
                                 self.slower.asked.add(type_id);
                             }
@@ -212,7 +211,7 @@ impl EventLoop {
                         } => {
                             self.worked += work;
                             self.spent += work;
-                            link.known = true;
+                            link.is_used();
                             if slow {
                                 self.slower.asked.add(type_id);
                             }
@@ -231,7 +230,7 @@ impl EventLoop {
                         if let Some(line) = link.line.take() {
                             line.used();
                         }
-                        if link.refused {
+                        if link.standing == Standing::Refused {
                             // Part 6, 7.1.5: what there is to say to one too many.
                             let reason = "the server has no more room for connections";
                             let busy = StatusCode::BadTcpServerTooBusy;

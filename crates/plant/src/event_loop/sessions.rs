@@ -16,7 +16,7 @@ use wire::types::{
 };
 
 use super::between_loops::{Caller, Welcome, Wish};
-use super::link::Link;
+use super::link::{Errand, Link};
 use super::{Asked, EventLoop, Mail, Post, SlotId, user};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
@@ -62,7 +62,7 @@ impl EventLoop {
         match session.protocol.request(channel, self.now) {
             Ok(()) => {
                 if let Some(link) = self.links.get_mut(link) {
-                    link.known = true;
+                    link.is_used();
                     link.hold_shared_to(id, most, |it| self.sessions.get(it).is_some());
                 }
                 Ok(id)
@@ -91,7 +91,7 @@ impl EventLoop {
         link: SlotId,
         head: &RequestHead<'_>,
     ) -> Result<Option<Post>, StatusCode> {
-        let shared = self.links.get(link).is_some_and(|link| link.shared);
+        let shared = self.links.get(link).is_some_and(Link::is_shared);
         let creates = head.type_id == type_id::CREATE_SESSION_REQUEST;
         if !shared || creates || self.is_acceptor() {
             return Ok(None);
@@ -123,7 +123,7 @@ impl EventLoop {
         };
         // None is always taken by a connection, because discovery needs it; sessions do not.
         // Over HTTPS it is TLS that protects.
-        let offered = link.shared || self.shared.config.protections.contains(&channel.protection);
+        let offered = link.is_shared() || self.shared.config.protections.contains(&channel.protection);
         match offered {
             true => Ok(channel),
             false => Err(StatusCode::BadSecurityPolicyRejected),
@@ -145,7 +145,7 @@ impl EventLoop {
         }
         // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
         if let Some(link) = link.and_then(|link| self.links.get_mut(link)) {
-            link.proving = true;
+            link.errand = Errand::Proving;
         }
         let post = self.post();
         let work = move || post.send(mail(job.run()));
@@ -184,7 +184,7 @@ impl EventLoop {
         let (mut secret, mut more) = ([0; SECRET_LEN], [0; MORE_LEN]);
         random(&mut secret);
         random(&mut more);
-        let shared = self.links.get(link).is_some_and(|link| link.shared);
+        let shared = self.links.get(link).is_some_and(Link::is_shared);
         let more = Some(more).filter(|_| shared);
         let number = self.shared.session_number();
         let (config, now, core) = (&self.shared.session_config, self.now, self.index);
@@ -320,14 +320,14 @@ impl EventLoop {
             address: self.links.get(link).and_then(Link::address),
             known: self.is_known(link),
             signed: channel.protection != Protection::NONE,
-            encrypted: self.links.get(link).is_some_and(|link| link.shared)
+            encrypted: self.links.get(link).is_some_and(Link::is_shared)
                 || channel.protection.mode.encrypts(),
         };
         match (session, home) {
             (Ok(session), _) => self.activate(session, caller, channel, request),
             (Err(_), Some(home)) => {
                 if let Some(link) = self.links.get_mut(link) {
-                    link.proving = true;
+                    link.errand = Errand::Proving;
                 }
                 home.send(Mail::Activate(Box::new(Wish {
                     caller,
@@ -481,7 +481,7 @@ impl EventLoop {
         self.proved(asked.link);
         let before = self.sessions.get(session).map(|held| held.link);
         let before = before.filter(|link| *link != asked.link);
-        let is_shared = |link: SlotId| self.links.get(link).map(|it| it.shared);
+        let is_shared = |link: SlotId| self.links.get(link).map(Link::is_shared);
         let now_shared = is_shared(asked.link) == Some(true);
         let was_shared = before.and_then(is_shared) != Some(false);
         match before {
@@ -497,7 +497,7 @@ impl EventLoop {
         if let Some(held) = self.sessions.get_mut(session) {
             held.link = asked.link;
             if let Some(link) = self.links.get_mut(asked.link) {
-                link.known = true;
+                link.is_used();
                 link.hold_to(session, held.record.max_response);
                 let shown = welcome.user;
                 let mut record = held.record.activated();
@@ -535,8 +535,9 @@ impl EventLoop {
 
     /// A helper is done with what a connection waited for.
     pub(super) fn proved(&mut self, link: SlotId) {
-        if let Some(link) = self.links.get_mut(link) {
-            link.proving = false;
+        let link = self.links.get_mut(link);
+        if let Some(link) = link.filter(|link| link.errand == Errand::Proving) {
+            link.errand = Errand::None;
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use super::link::Link;
 use super::ready::Ready;
 use super::{EventLoop, Mail, SlotId};
 
@@ -42,7 +43,7 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        if link.known {
+        if link.is_known() {
             return self.look_at(id, ready);
         }
         match &mut link.waiting {
@@ -76,7 +77,7 @@ impl EventLoop {
     pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
         let unauthenticated = match &mail {
             // Nobody is logged in on one that comes from the acceptor; over HTTPS they come from other loops, too.
-            Mail::Led(led) => !led.link.known,
+            Mail::Led(led) => !led.link.is_known(),
             Mail::Dialled(_) | Mail::Secured(_) => true,
             Mail::Channel(link, _) | Mail::Judged(link, _) | Mail::Decoded(link, _) => {
                 !self.is_known(*link)
@@ -99,7 +100,7 @@ impl EventLoop {
     }
 
     pub(super) fn is_known(&self, id: SlotId) -> bool {
-        self.links.get(id).is_some_and(|link| link.known)
+        self.links.get(id).is_some_and(Link::is_known)
     }
 
     fn look_at(&mut self, id: SlotId, ready: Ready) {

@@ -2,7 +2,7 @@
 
 use wire::types::StatusCode;
 
-use super::link::{HIGH_WATER, Put};
+use super::link::{HIGH_WATER, Put, Turn};
 use super::long::Hall;
 use super::{EventLoop, KEEP, SlotId};
 use crate::internals::Task;
@@ -12,7 +12,7 @@ impl EventLoop {
     /// Writes, and goes on with a connection that waited for it.
     pub(super) fn flush(&mut self, id: SlotId) {
         let (share, worked) = match self.links.get(id) {
-            Some(link) if !link.unwritten => (link.share(), link.worked(self.turns)),
+            Some(link) if link.turn != Turn::Queued => (link.share(), link.worked(self.turns)),
             _ => return,
         };
         if worked >= PART {
@@ -38,13 +38,16 @@ impl EventLoop {
         for session in link.owed() {
             self.answer_publish(session);
         }
+        if self.set_off(id) {
+            // If it is still here after all, it goes on here.
+            return self.flush(id);
+        }
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        let waits = link.long.is_some() || link.leaving.is_some() || link.proving;
-        let may_go_on = !waits && !link.unwritten;
-        if link.paused && may_go_on && link.backlog() < HIGH_WATER / 2 {
-            link.paused = false;
+        let may_go_on = link.turn == Turn::Paused && !link.waits();
+        if may_go_on && link.backlog() < HIGH_WATER / 2 {
+            link.go_on_reading();
             // What was received before is looked at first, in a turn of its own.
             self.look_again(id);
             self.serve(id);
@@ -125,9 +128,9 @@ impl EventLoop {
     /// Has a connection go on when others had their turn; until then nothing of it is answered.
     pub(super) fn write_later(&mut self, id: SlotId) {
         if let Some(link) = self.links.get_mut(id)
-            && !std::mem::replace(&mut link.unwritten, true)
+            && link.turn != Turn::Queued
         {
-            link.paused = true;
+            link.turn = Turn::Queued;
             self.unwritten.push_back(id);
         }
     }
@@ -137,8 +140,9 @@ impl EventLoop {
         while let Some(id) = self.unwritten.pop_front() {
             // One that is gone or moved meanwhile takes nobody's turn.
             if let Some(link) = self.links.get_mut(id)
-                && std::mem::take(&mut link.unwritten)
+                && link.turn == Turn::Queued
             {
+                link.turn = Turn::Paused;
                 return self.flush(id);
             }
         }

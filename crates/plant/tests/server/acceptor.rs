@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use plant::{Config, Limits};
+use wire::channel::Protection;
+use wire::policy::{Mode, Policy};
 use wire::service::{Request, Response};
+use wire::session::token::Credentials;
 use wire::types::{
-    CloseSessionRequest, CreateSessionRequest, CreateSessionResponse, DeleteSubscriptionsRequest,
-    Identifier, NodeId, StatusCode,
+    ApplicationDescription, ByteString, CloseSessionRequest, CreateSessionRequest,
+    CreateSessionResponse, DeleteSubscriptionsRequest, FindServersRequest, GetEndpointsRequest,
+    GetEndpointsResponse, Identifier, NodeId, StatusCode,
 };
 
-use crate::client::Client;
+use crate::client::{Client, identity, nonce};
 use crate::subscribing::header;
-use crate::{start, until};
+use crate::{is_served, start, until};
 
 /// The loop that a session lives in, which its token says first.
 fn home(token: &NodeId) -> u8 {
@@ -42,7 +46,7 @@ fn a_session_is_made_in_a_loop_however_its_request_spells_its_type() {
         ..Config::default()
     });
     let url = server.url();
-    let mut client = Client::connect(url, wire::channel::Protection::NONE, None, None).unwrap();
+    let mut client = Client::connect(url, Protection::NONE, None, None).unwrap();
     let mut request: Request = CreateSessionRequest {
         endpoint_url: url.into(),
         client_nonce: [7; 32].as_slice().into(),
@@ -62,6 +66,63 @@ fn a_session_is_made_in_a_loop_however_its_request_spells_its_type() {
     assert_eq!(home(&response.authentication_token), 0);
 }
 
+/// What the acceptor has of a connection goes along when it is led to a loop: nothing of it is lost, or comes twice.
+#[test]
+fn a_connection_is_led_to_its_loop_with_all_that_is_on_it() {
+    let (own, mine) = (identity("urn:test:server"), identity("urn:test:client"));
+    let server = start(Config {
+        threads: 2,
+        identity: Some(own.clone()),
+        faults: vec!["delay=500ms,on=get_endpoints".parse().unwrap()],
+        ..Config::default()
+    });
+    let protection = Protection {
+        policy: Policy::Basic256Sha256,
+        mode: Mode::SignAndEncrypt,
+    };
+    let mut client = Client::connect(server.url(), protection, Some(&mine), Some(&own)).unwrap();
+    let create = || CreateSessionRequest {
+        client_description: ApplicationDescription {
+            application_uri: "urn:test:client".into(),
+            ..Default::default()
+        },
+        client_nonce: ByteString::from(&nonce()),
+        client_certificate: ByteString::from(mine.certificate.der()),
+        ..Default::default()
+    };
+    // An answer that a fault holds back.
+    let held = client.put(GetEndpointsRequest::default());
+    // A step of its channel, at which a helper is.
+    client.begin_renewal();
+    // What leads it away, and what came with that.
+    let sessions = [(); 2].map(|()| client.put(create()));
+    let behind = client.put(FindServersRequest::default());
+    // The first bytes of one more.
+    let part = client.put(create());
+    client.flush_all_but(100);
+    let mut homes = Vec::new();
+    let mut created = |response: Response| {
+        let response: CreateSessionResponse = response.try_into().unwrap();
+        homes.push(home(&response.authentication_token));
+    };
+    for id in sessions {
+        created(client.answer(id).unwrap());
+    }
+    client.answer(behind).unwrap();
+    client.flush();
+    created(client.answer(part).unwrap());
+    let told: GetEndpointsResponse = client.answer(held).unwrap().try_into().unwrap();
+    assert!(told.endpoints.is_some_and(|all| !all.is_empty()));
+    assert!(homes.iter().all(|home| *home == homes[0] && *home < 2));
+    assert_eq!((client.renewals, client.late), (1, 0));
+    assert_eq!((server.counted().connections, server.counted().sessions), (1, 3));
+    // It is served there, and its new keys are.
+    client.log_in(&Credentials::Anonymous).unwrap();
+    is_served(&mut client);
+    client.renew();
+    is_served(&mut client);
+}
+
 #[test]
 fn who_names_a_session_at_the_door_hears_what_its_loop_has_to_say() {
     let server = start(Config {
@@ -69,7 +130,7 @@ fn who_names_a_session_at_the_door_hears_what_its_loop_has_to_say() {
         ..Config::default()
     });
     let client = Client::plain(server.url());
-    let none = wire::channel::Protection::NONE;
+    let none = Protection::NONE;
     let mut other = Client::connect(server.url(), none, None, None).unwrap();
     other.token = client.token.clone();
     // The session is there, but over another channel (Part 4, 5.7.3.1).

@@ -317,6 +317,16 @@ impl Client {
         }
     }
 
+    /// Writes all that waits but for the last bytes of it.
+    pub fn flush_all_but(&mut self, rest: usize) {
+        while let pending = self.connection.pending()
+            && let Some(most @ 1..) = pending.len().checked_sub(rest)
+        {
+            let n = self.socket.write(&pending[..most]).unwrap();
+            self.connection.wrote(n);
+        }
+    }
+
     /// Renews the channel and waits until that is done.
     pub fn renew(&mut self) {
         let (before, deadline) = (self.renewals, Instant::now() + PATIENCE);
