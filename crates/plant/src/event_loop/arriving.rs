@@ -26,12 +26,9 @@ use crate::shared::random;
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
 /// How long a connection is there in any case without a session.
 const TO_LOG_IN: Duration = Duration::from_secs(1);
-/// Those without one are looked for no sooner than that again.
-const MAKE_ROOM_AGAIN: Duration = Duration::from_millis(20);
 /// So many of them make room at once.
 const AT_A_TIME: usize = 64;
-/// Connections beyond the limit that are told so at the same time.
-const REFUSING: usize = 64;
+
 impl EventLoop {
     /// Makes this the acceptor: what accepts connections and keeps them until they want a session. The only loop of a
     /// server keeps them.
@@ -39,18 +36,18 @@ impl EventLoop {
         self.poll
             .registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
-        self.listener = Some(listener);
+        self.acceptor.listener = Some(listener);
         // One that is alone leads nobody on.
-        self.acceptor = self.posts.len() > 1;
+        self.acceptor.leads = self.loops.len() > 1;
         if !self.is_hosted() {
-            self.reserve = reserve();
+            self.acceptor.keep_reserve();
         }
         Ok(())
     }
 
     /// Accepts one connection. Whether there may be more.
     pub(super) fn accept_one(&mut self) -> bool {
-        let Some(listener) = &self.listener else {
+        let Some(listener) = &self.acceptor.listener else {
             return false;
         };
         match listener.accept() {
@@ -65,10 +62,7 @@ impl EventLoop {
             // descriptor kept for this tells one of them.
             Err(_) => {
                 self.shared.counters.refused_connections.add(1);
-                if self.reserve.take().is_some() {
-                    drop(listener.accept());
-                    self.reserve = reserve();
-                }
+                self.acceptor.accept_and_end();
                 let at = self.now.mono + ACCEPT_AGAIN;
                 self.timers.add(at, Due::Accept);
                 return false;
@@ -77,23 +71,16 @@ impl EventLoop {
         true
     }
 
-    /// Whether it has no sessions, but leads to those who have.
-    pub(super) fn is_acceptor(&self) -> bool {
-        self.acceptor
-    }
-
     /// Where a request is to go that came to the acceptor: to the session that it names, or to the loop whose turn it is
     /// to get a new one.
     pub(super) fn way_in(&mut self, head: &RequestHead<'_>) -> Option<Post> {
-        if !self.is_acceptor() {
+        if !self.acceptor.leads {
             return None;
         }
         if head.type_id != type_id::CREATE_SESSION_REQUEST {
             return self.home_of(head.authentication_token);
         }
-        let loops = self.posts.len().saturating_sub(1).max(1);
-        self.turn = (self.turn + 1) % loops;
-        self.posts.get(self.turn).cloned()
+        self.loops.next_in_turn()
     }
 
     /// Takes a new connection in, if there is room.
@@ -108,9 +95,7 @@ impl EventLoop {
         if !counters.connections.admit(limit) && !self.admit_for_an_idle_one(limit) {
             let counters = &self.shared.counters;
             counters.refused_connections.add(1);
-            // A few at a time are told why; a flood is not.
-            if self.refusing < REFUSING {
-                self.refusing += 1;
+            if self.acceptor.may_refuse() {
                 self.adopt(socket, true, None);
             }
             return;
@@ -124,7 +109,7 @@ impl EventLoop {
         let Dialled { socket, line } = dialled;
         let counters = &self.shared.counters;
         let limit = self.shared.config.limits.connections;
-        if self.listener.is_none() || !counters.connections.admit(limit) {
+        if self.acceptor.listener.is_none() || !counters.connections.admit(limit) {
             return line.lost();
         }
         counters.cumulated_connections.add(1);
@@ -134,7 +119,7 @@ impl EventLoop {
 
     /// Takes a connection in that was opened over TLS, if there is room, and the server is there.
     pub(super) fn secured(&mut self, secured: Secured) {
-        if self.listener.is_none() {
+        if self.acceptor.listener.is_none() {
             return;
         }
         let recorder = self.shared.config.recorder.as_ref();
@@ -144,18 +129,11 @@ impl EventLoop {
     /// There are as many as may be: the oldest without a session make room (Part 4, 5.6.2). Where they are with another
     /// loop, who comes next finds it.
     fn admit_for_an_idle_one(&mut self, limit: usize) -> bool {
-        let wait = self.made_room.is_some_and(|at| {
-            let now = self.now.mono;
-            now.since(at) < MAKE_ROOM_AGAIN
-        });
-        if wait {
+        if !self.acceptor.may_make_room(self.now.mono) {
             return false;
         }
-        self.made_room = Some(self.now.mono);
         if self.end_idle() == 0 {
-            let own = usize::from(self.index);
-            let others = self.posts.iter().enumerate().filter(|(n, _)| *n != own);
-            others.for_each(|(_, post)| post.send(Mail::EndIdle));
+            self.loops.tell_others(|| Mail::EndIdle);
         }
         self.shared.counters.connections.admit(limit)
     }
@@ -280,12 +258,6 @@ impl EventLoop {
             }
         }
     }
-}
-
-/// A descriptor that can be done without.
-fn reserve() -> Option<std::fs::File> {
-    let path = if cfg!(windows) { "NUL" } else { "/dev/null" };
-    std::fs::File::open(path).ok()
 }
 
 /// Whether only the connection at hand is lost, not the means to take others.

@@ -74,13 +74,12 @@ impl EventLoop {
 
     /// The certificates of a request were judged.
     pub(super) fn checked(&mut self, link: SlotId, checked: Checked) {
-        let turn = self.turns;
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
         there.errand = Errand::None;
         there.busy = there.busy.saturating_sub(1);
-        self.worked = there.worked(turn);
+        self.effort.look_at(there);
         let (id, handle) = (checked.id, checked.request.request_header.request_handle);
         let token = space::raw(&checked.request.request_header.authentication_token);
         let session = self.sessions.find(token).ok();
@@ -93,7 +92,7 @@ impl EventLoop {
             self.fault(link, id, handle, status);
         }
         if let Some(there) = self.links.get_mut(link) {
-            there.has_worked(turn, self.worked);
+            self.effort.leave(there);
         }
         self.flush(link);
     }

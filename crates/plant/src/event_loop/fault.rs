@@ -11,6 +11,7 @@ use wire::template::walk::RequestHead;
 use wire::time::Instant;
 
 use super::link::Link;
+use super::slower::Slower;
 use super::{Due, EventLoop, Mail, SlotId};
 use crate::fault::{Class, RequestFate, Tick};
 
@@ -21,6 +22,17 @@ const OVERSLEEP: Duration = Duration::from_millis(1);
 /// How long to wait for a port that somebody took meanwhile.
 const LISTEN_AGAIN: Duration = Duration::from_millis(50);
 
+/// What faults did to a loop.
+#[derive(Debug, Default)]
+pub struct Struck {
+    /// It works longer than it has to.
+    pub slower: Slower,
+    /// It stands still until then, and its thread works for others.
+    pub still: Option<Instant>,
+    /// The faults that others were told of.
+    known: u32,
+}
+
 impl EventLoop {
     /// A request has come: what faults make of it, then the answer.
     pub(super) fn arrive(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
@@ -29,7 +41,7 @@ impl EventLoop {
         };
         let faults = &self.shared.faults;
         if faults.want(Class::Turn) {
-            self.slower.asked.add(head.type_id);
+            self.struck.slower.asked.add(head.type_id);
         }
         if faults.want(Class::Request) {
             let fate = faults.request(head.type_id, self.now.mono);
@@ -56,7 +68,7 @@ impl EventLoop {
             "a fault rule hits a request"
         );
         if let Some(away) = fate.restart {
-            self.tell_all(|| Mail::Restart(away));
+            self.loops.tell_all(|| Mail::Restart(away));
         }
         if let Some(time) = fate.stall {
             self.stall_all(time);
@@ -75,7 +87,7 @@ impl EventLoop {
             return false;
         }
         // One that shares its thread stands still from its next turn on, and answers this behind that.
-        match fate.until.max(self.still) {
+        match fate.until.max(self.struck.still) {
             Some(until) => {
                 astray.keep(id, body.to_vec(), until);
                 false
@@ -92,20 +104,10 @@ impl EventLoop {
         }
     }
 
-    fn tell_all(&self, mail: impl Fn() -> Mail) {
-        for post in &self.posts {
-            post.send(mail());
-        }
-    }
-
     /// All loops stand still, this one at once.
     fn stall_all(&mut self, time: Duration) {
         let until = self.shared.clock.now().mono + time;
-        for (index, post) in self.posts.iter().enumerate() {
-            if index != usize::from(self.index) {
-                post.send(Mail::Stall(until));
-            }
-        }
+        self.loops.tell_others(|| Mail::Stall(until));
         self.stand_still(until);
     }
 
@@ -113,7 +115,7 @@ impl EventLoop {
     pub(super) fn stand_still(&mut self, until: Instant) {
         if self.is_hosted() {
             // Others of its thread go on.
-            self.still = self.still.max(Some(until));
+            self.struck.still = self.struck.still.max(Some(until));
             return;
         }
         loop {
@@ -178,8 +180,8 @@ impl EventLoop {
             warn!(?tick, "a fault rule is due");
             match tick {
                 Tick::Stall(time) => self.stall_all(time),
-                Tick::Restart(away) => self.tell_all(|| Mail::Restart(away)),
-                Tick::Cut(id) => self.tell_all(|| Mail::Cut(id)),
+                Tick::Restart(away) => self.loops.tell_all(|| Mail::Restart(away)),
+                Tick::Cut(id) => self.loops.tell_all(|| Mail::Cut(id)),
             }
         }
         self.schedule_faults();
@@ -189,8 +191,8 @@ impl EventLoop {
     /// the clock.
     pub(super) fn faults_changed(&mut self) {
         let known = self.shared.faults.generation();
-        if std::mem::replace(&mut self.faults_known, known) != known
-            && let Some(first) = self.posts.first()
+        if std::mem::replace(&mut self.struck.known, known) != known
+            && let Some(first) = self.loops.get(0_usize)
         {
             first.send(Mail::Faults);
         }
@@ -225,16 +227,16 @@ impl EventLoop {
         for id in left {
             self.forget_subscription(id);
         }
-        self.again.clear();
-        self.unwritten.clear();
+        self.queues.again.clear();
+        self.queues.unwritten.clear();
         self.forget_unauthenticated();
         let back = self.now.mono + away;
-        if let Some(mut listener) = self.listener.take() {
-            self.away = listener.local_addr().ok().map(|address| (address, back));
+        if let Some(mut listener) = self.acceptor.listener.take() {
+            self.acceptor.away = listener.local_addr().ok().map(|address| (address, back));
             // One that was never registered is closed all the same.
             let _ = self.poll.registry().deregister(&mut listener);
             self.timers.add(back, Due::Listen);
-        } else if let Some((_, there)) = &mut self.away
+        } else if let Some((_, there)) = &mut self.acceptor.away
             && *there < back
         {
             // It was away already, and is for longer now.
@@ -245,7 +247,7 @@ impl EventLoop {
 
     /// The server is back.
     pub(super) fn listen_again(&mut self) {
-        let Some((address, back)) = self.away else {
+        let Some((address, back)) = self.acceptor.away else {
             return;
         };
         if self.now.mono < back {
@@ -254,7 +256,7 @@ impl EventLoop {
         let listening = TcpListener::bind(address).and_then(|listener| self.accept(listener));
         match listening {
             Ok(()) => {
-                self.away = None;
+                self.acceptor.away = None;
                 self.shared.status.begins(self.now.utc);
             }
             Err(_) => self.timers.add(self.now.mono + LISTEN_AGAIN, Due::Listen),

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use mio::Events;
 
-use super::{EventLoop, READ};
+use super::EventLoop;
+use super::lent::Lent;
 
 /// What happened to one loop and is looked at in a turn.
 const EVENTS: usize = 256;
@@ -16,18 +17,14 @@ const EVENTS: usize = 256;
 #[derive(Debug)]
 pub struct Desk {
     events: Events,
-    scratch: Vec<u8>,
-    spare: Vec<u8>,
-    body: Vec<u8>,
+    lent: Lent,
 }
 
 impl Default for Desk {
     fn default() -> Self {
         Self {
             events: Events::with_capacity(EVENTS),
-            scratch: vec![0; READ],
-            spare: Vec::new(),
-            body: Vec::new(),
+            lent: Lent::for_a_thread(),
         }
     }
 }
@@ -51,14 +48,15 @@ impl EventLoop {
 
     /// A turn.
     pub fn turn_at(&mut self, desk: &mut Desk) -> Next {
-        if let Some(until) = self.still {
+        if let Some(until) = self.struck.still {
             let left = until.since(self.shared.clock.now().mono);
             if !left.is_zero() && !self.shared.status.is_over() {
                 return Next::In(left);
             }
-            self.still = None;
+            self.struck.still = None;
         }
-        self.borrow(desk);
+        // Lent by the thread; the second time it is given back.
+        swap(&mut self.lent, &mut desk.lent);
         let mut events = std::mem::replace(&mut desk.events, Events::with_capacity(0));
         let polled = self.poll.poll(&mut events, Some(Duration::ZERO));
         let full = events.iter().count() >= EVENTS;
@@ -71,15 +69,8 @@ impl EventLoop {
             Err(_) => Next::Over,
         };
         desk.events = events;
-        self.borrow(desk);
+        swap(&mut self.lent, &mut desk.lent);
         next
-    }
-
-    /// Takes what the thread lends; the second time gives it back.
-    fn borrow(&mut self, desk: &mut Desk) {
-        swap(&mut self.scratch, &mut desk.scratch);
-        swap(&mut self.spare, &mut desk.spare);
-        swap(&mut self.body, &mut desk.body);
     }
 
     fn next(&mut self, full: bool) -> Next {
@@ -87,7 +78,7 @@ impl EventLoop {
             return Next::Over;
         }
         let now = self.shared.clock.now().mono;
-        match self.still {
+        match self.struck.still {
             Some(until) => Next::In(until.since(now)),
             None if full => Next::In(Duration::ZERO),
             None => self.sleep().map_or(Next::Idle, Next::In),

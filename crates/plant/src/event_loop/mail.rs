@@ -85,7 +85,7 @@ impl EventLoop {
     /// Does what others told it, but for what is of connections without a session. Whether there was anything.
     pub(super) fn read_mail(&mut self) -> bool {
         let mut any = false;
-        while let Ok(mail) = self.mailbox.try_recv() {
+        while let Some(mail) = self.loops.next_mail() {
             if let Some(mail) = self.put_off(mail) {
                 self.open(mail);
             }
@@ -123,7 +123,7 @@ impl EventLoop {
             }
             Mail::Proven(caller, session, result) => {
                 self.proven(caller, session, result);
-                if caller.core == self.index {
+                if caller.core == self.loops.index() {
                     self.flush(caller.asked.link);
                 }
             }

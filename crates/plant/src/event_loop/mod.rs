@@ -1,20 +1,26 @@
 //! A loop that serves connections: one thread, its own sockets, sessions and timers. One more is the acceptor: it lets
 //! clients in, and has those who have no session, so that they are in nobody's way.
 
+mod acceptor;
 mod alarm;
 mod answering;
 mod arriving;
 mod astray;
 mod between_loops;
 mod checking;
+mod effort;
 mod fault;
 mod hosted;
+mod lent;
 mod link;
 mod long;
+mod loops;
 mod mail;
+mod moves;
 mod moving;
 mod pipe;
 mod publish;
+mod queues;
 mod ready;
 mod request;
 mod response;
@@ -41,14 +47,10 @@ pub use pipe::{ClientEnd, ServerEnd, pair};
 pub use slots::{Asked, SlotId, Slots};
 pub use timers::{Due, Timers};
 
-use std::collections::VecDeque;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use mio::net::TcpListener;
 use mio::{Events, Poll, Token, Waker};
 use tracing::info;
 use wire::channel::ChannelError;
@@ -63,21 +65,22 @@ use crate::refused::Who;
 use crate::shared::Shared;
 use crate::subscription::Subscriptions;
 use crate::trust::Judged;
+use acceptor::Acceptor;
+use effort::Effort;
+use fault::Struck;
+use lent::Lent;
 use link::{Link, Standing};
+use loops::Loops;
+use moves::Moves;
+use queues::Queues;
 use ready::Ready;
 use session_table::Sessions;
-use slower::Slower;
 use socket::Socket;
-use transfer::Transfer;
-use unauthenticated::Unauthenticated;
-use visiting::Departure;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
 const ALARM: Token = Token(usize::MAX - 2);
 
-/// What one read takes from a socket at most.
-const READ: usize = 256 * 1024;
 /// What is due is done for so long before sockets are looked at again: a few subscriptions of a hundred items, or one
 /// of thousands.
 const DUE_IN_A_ROW: Duration = Duration::from_micros(50);
@@ -86,61 +89,26 @@ const KEEP: usize = 1024 * 1024;
 
 /// The loop.
 pub struct EventLoop {
-    index: u8,
+    /// Which one it is, and the others.
+    loops: Loops,
     shared: Arc<Shared>,
     pool: Pool,
     poll: Poll,
-    listener: Option<TcpListener>,
-    /// It is the acceptor.
-    acceptor: bool,
-    /// Where it listens again after a fault took the server away, and when.
-    away: Option<(SocketAddr, Instant)>,
-    slower: Slower,
-    /// The faults that others were told of.
-    faults_known: u32,
-    /// All loops of the server, this one too.
-    posts: Vec<Post>,
-    turn: usize,
-    post: Post,
-    mailbox: Receiver<Mail>,
+    acceptor: Acceptor,
+    /// What faults did to it.
+    struck: Struck,
     links: Slots<Link>,
     sessions: Sessions,
-    /// Sessions in the order of their coming; some are gone or activated meanwhile.
-    unused: VecDeque<(Instant, SlotId)>,
-    transfers: Slots<Transfer>,
-    departures: Vec<Departure>,
+    moves: Moves,
     subscriptions: Subscriptions,
     timers: Timers,
     /// What wakes its own thread.
     alarm: Option<Alarm>,
-    /// A fault lets the server stand still until then, and the thread works for others.
-    still: Option<Instant>,
-    /// A descriptor kept for when there are no others.
-    reserve: Option<std::fs::File>,
-    /// When connections without a session were looked for, to make room.
-    made_room: Option<Instant>,
-    /// Connections beyond the limit that are being told so.
-    refusing: usize,
-    /// Connections that were given something to send while nobody looked at them.
-    dirty: Vec<SlotId>,
-    /// Connections that have more to read than they were given time for.
-    again: Vec<SlotId>,
-    /// Connections that have more to write than they were given time for.
-    unwritten: VecDeque<SlotId>,
-    unauthenticated: Unauthenticated,
+    queues: Queues,
     now: Now,
-    /// Memory to read into, lent to the connection that has its turn.
-    scratch: Vec<u8>,
-    /// Memory to write into, lent to the connection that has its turn.
-    spare: Vec<u8>,
-    body: Vec<u8>,
-    /// How many turns there were.
-    turns: u64,
+    lent: Lent,
     measuring: Measuring,
-    /// Work that was done in this turn for the connection that is looked at.
-    worked: usize,
-    /// Work that was done in pieces, all of it.
-    spent: usize,
+    effort: Effort,
     stopping: bool,
 }
 
@@ -152,67 +120,46 @@ impl EventLoop {
     pub fn new(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
         let mut own = Self::hosted(index, shared, pool)?;
         own.alarm = Some(Alarm::new(own.poll.registry(), ALARM)?);
-        own.scratch = vec![0; READ];
+        own.lent = Lent::for_a_thread();
         Ok(own)
     }
 
     /// The same without what it needs for a thread of its own.
     pub fn hosted(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
         let poll = Poll::new()?;
-        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let (sender, mailbox) = channel();
+        let waker = Waker::new(poll.registry(), WAKER)?;
         let now = shared.clock.now();
         let measuring = Measuring::new(shared.workings.of(index));
         Ok(Self {
-            index,
+            loops: Loops::new(index, waker),
             shared,
             pool,
             poll,
-            listener: None,
-            acceptor: false,
-            away: None,
-            slower: Slower::default(),
-            faults_known: 0,
-            posts: Vec::new(),
-            turn: 0,
-            post: Post { sender, waker },
-            mailbox,
+            acceptor: Acceptor::default(),
+            struck: Struck::default(),
             links: Slots::default(),
             sessions: Sessions::new(index),
-            unused: VecDeque::new(),
-            transfers: Slots::default(),
-            departures: Vec::new(),
+            moves: Moves::default(),
             subscriptions: Subscriptions::default(),
             timers: Timers::default(),
             alarm: None,
-            still: None,
-            reserve: None,
-            made_room: None,
-            refusing: 0,
-            dirty: Vec::new(),
-            again: Vec::new(),
-            unwritten: VecDeque::new(),
-            unauthenticated: Unauthenticated::default(),
+            queues: Queues::default(),
             now,
-            scratch: Vec::new(),
-            spare: Vec::new(),
-            body: Vec::new(),
-            turns: 1,
+            lent: Lent::default(),
             measuring,
-            worked: 0,
-            spent: 0,
+            effort: Effort::default(),
             stopping: false,
         })
     }
 
     /// Where its mail is put.
     pub fn post(&self) -> Post {
-        self.post.clone()
+        self.loops.post()
     }
 
     /// Makes all loops known to this one; the last of them is the acceptor.
     pub fn know(&mut self, posts: Vec<Post>) {
-        self.posts = posts;
+        self.loops.know(posts);
     }
 
     /// Runs until the server stops.
@@ -241,7 +188,7 @@ impl EventLoop {
         let start = self.now.mono;
         for event in events {
             match event.token() {
-                LISTENER => self.unauthenticated.accept(),
+                LISTENER => self.queues.unauthenticated.accept(),
                 WAKER => {
                     self.read_mail();
                 }
@@ -265,7 +212,7 @@ impl EventLoop {
 
     /// What a turn has beside what happened on sockets.
     fn end_turn(&mut self, start: Instant) {
-        for link in std::mem::take(&mut self.again) {
+        for link in std::mem::take(&mut self.queues.again) {
             self.read(link);
         }
         self.write_on();
@@ -274,14 +221,14 @@ impl EventLoop {
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
         self.be_slower(start);
-        self.turns += 1;
+        self.effort.end_turn();
         let took = self.shared.clock.now().mono.since(start);
         self.measuring.end_turn(took);
     }
 
     /// Makes this the acceptor for clients in the same process.
     pub fn accept_in_memory(&mut self) {
-        self.acceptor = true;
+        self.acceptor.leads = true;
     }
 
     /// Lets one of them in.
@@ -316,7 +263,7 @@ impl EventLoop {
 
     /// Work that was done in pieces so far.
     pub fn spent(&self) -> usize {
-        self.spent
+        self.effort.spent()
     }
 
     /// How many connections, sessions and subscriptions it has.
@@ -327,8 +274,7 @@ impl EventLoop {
 
     /// Whether there is something to go on with although nothing happens.
     fn has_more(&self) -> bool {
-        let connections = !self.again.is_empty() || !self.unwritten.is_empty();
-        connections || self.unauthenticated.wait() || self.subscriptions.are_ending()
+        self.queues.wait() || self.subscriptions.are_ending()
     }
 
     /// Whether it is time for something.
@@ -340,7 +286,7 @@ impl EventLoop {
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
         // Whether a thread that is shared sleeps is not for one of its loops to say.
-        let spins = self.shared.config.spin && !self.is_acceptor() && !self.is_hosted();
+        let spins = self.shared.config.spin && !self.acceptor.leads && !self.is_hosted();
         if self.has_more() || spins {
             return Some(Duration::ZERO);
         }
@@ -472,8 +418,8 @@ impl EventLoop {
     }
 
     fn drop_link(&mut self, id: SlotId) {
-        if self.scratch.is_empty() {
-            self.take_back(id);
+        if self.lent.is_out() {
+            self.lent.take_back(self.links.get_mut(id));
         }
         if let Some(mut link) = self.links.remove(id) {
             link.connection
@@ -485,7 +431,7 @@ impl EventLoop {
             link.socket.deregister(self.poll.registry());
             link.socket.close();
             match link.standing {
-                Standing::Refused => self.refusing = self.refusing.saturating_sub(1),
+                Standing::Refused => self.acceptor.has_refused(),
                 Standing::Nobodys | Standing::Known => self.shared.counters.connections.sub(1),
             }
         }
@@ -493,7 +439,7 @@ impl EventLoop {
 
     fn stop(&mut self) {
         self.stopping = true;
-        self.listener = None;
+        self.acceptor.listener = None;
         for id in self.sessions.ids() {
             self.say_goodbye(id);
         }
@@ -574,7 +520,7 @@ impl EventLoop {
                 Due::Fault => self.fault_due(),
                 Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
-                Due::Accept => self.unauthenticated.accept(),
+                Due::Accept => self.queues.unauthenticated.accept(),
                 Due::Subscription(id) => {
                     publishes = true;
                     enough = self.subscription_due(id, at);

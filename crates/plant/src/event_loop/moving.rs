@@ -17,9 +17,8 @@ impl EventLoop {
             link.leaving = Some((request, body.to_vec()));
             return;
         }
-        if self.scratch.is_empty() {
-            // It was lent this loop's memory to read into.
-            self.take_back(id);
+        if self.lent.is_out() {
+            self.lent.take_back(self.links.get_mut(id));
         }
         if let Some(mut link) = self.links.remove(id) {
             // A socket that is not registered here is none that rings here.
@@ -39,7 +38,10 @@ impl EventLoop {
             id: request,
             body,
         } = led;
-        debug_assert!(!link.is_engaged(), "what is under way for it comes back elsewhere");
+        debug_assert!(
+            !link.is_engaged(),
+            "what is under way for it comes back elsewhere"
+        );
         link.forget_loop();
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);

@@ -117,7 +117,7 @@ impl EventLoop {
         }
         let Asked { link, id, handle } = request.asked;
         self.fault(link, id, handle, status);
-        self.dirty.push(link);
+        self.queues.dirty.push(link);
     }
 
     /// Brings Publish requests of a session and subscriptions that wait for them together.
@@ -248,7 +248,7 @@ impl EventLoop {
         }
         let message = faults.map(|_| (id, fate));
         let write = |out: &mut Vec<u8>| subscription.encode(&draft, out);
-        let sent = respond_to(&request, link, message, &mut self.spare, now, write);
+        let sent = respond_to(&request, link, message, &mut self.lent.outbox, now, write);
         let delivery = match sent {
             Ok(()) => Delivery::Sent,
             Err(_) => Delivery::Unsent,
@@ -284,7 +284,7 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(request.asked.link) else {
             return;
         };
-        let sent = respond_to(request, link, None, &mut self.spare, self.now, write);
+        let sent = respond_to(request, link, None, &mut self.lent.outbox, self.now, write);
         self.responded(request, sent);
     }
 
@@ -294,7 +294,7 @@ impl EventLoop {
         if let Err(error) = &sent {
             self.not_sent(link, id, handle, error);
         }
-        self.dirty.push(link);
+        self.queues.dirty.push(link);
     }
 
     /// The server stops: each subscription says so as long as there are Publish requests, and the

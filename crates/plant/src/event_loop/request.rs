@@ -115,8 +115,7 @@ impl EventLoop {
         let sent = there.begin(id, handle, now, |out| {
             answer_walked(shared, held, body, head, now, &mut work, out)
         });
-        self.worked += work.spent();
-        self.spent += work.spent();
+        self.effort.add(work.spent());
         if let Err(error) = sent {
             self.not_sent(link, id, handle, &error);
         }
@@ -157,13 +156,12 @@ impl EventLoop {
     /// A helper has decoded a request.
     pub(super) fn goes_on_with(&mut self, link: SlotId, decoded: Decoded) {
         let Decoded { id, body, result } = decoded;
-        let turn = self.turns;
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
         there.errand = Errand::None;
         there.busy = there.busy.saturating_sub(1);
-        self.worked = there.worked(turn);
+        self.effort.look_at(there);
         match result {
             Some(result) => {
                 let begun = self.shared.clock.now().mono;
@@ -172,7 +170,7 @@ impl EventLoop {
             None => self.request(link, id, &body),
         }
         if let Some(there) = self.links.get_mut(link) {
-            there.has_worked(turn, self.worked);
+            self.effort.leave(there);
         }
         self.flush(link);
     }
@@ -197,7 +195,7 @@ impl EventLoop {
         let session = self.sessions.find(token).ok();
         let service = Service::of(&request);
         let creates = matches!(request, Request::CreateSession(_));
-        if is_walked(&request) || (creates && self.is_acceptor()) {
+        if is_walked(&request) || (creates && self.acceptor.leads) {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
@@ -245,7 +243,7 @@ impl EventLoop {
             Request::ActivateSession(request) => {
                 let token = space::raw(&request.request_header.authentication_token);
                 match self.home_of(token) {
-                    Some(home) if self.is_acceptor() => {
+                    Some(home) if self.acceptor.leads => {
                         self.lead(link, &home, id, body);
                         return false;
                     }
@@ -390,8 +388,7 @@ impl EventLoop {
         if failed.is_some() {
             self.shared.counters.rejected_requests.add(1);
         }
-        self.worked += work.spent();
-        self.spent += work.spent();
+        self.effort.add(work.spent());
         self.answer_publish(session);
         self.faults_changed();
         if let Err(error) = sent {

@@ -8,7 +8,7 @@ use wire::types::StatusCode;
 use super::link::{Got, HIGH_WATER, Standing, WRITE};
 use super::long::Long;
 use super::request::{Answer, answer_now};
-use super::{EventLoop, KEEP, READ, SlotId};
+use super::{EventLoop, KEEP, SlotId};
 use crate::fault::Class;
 use crate::internals::Task;
 use crate::service::steps::PART;
@@ -34,12 +34,12 @@ impl EventLoop {
         if link.is_paused() {
             return;
         }
-        let memory = std::mem::take(&mut self.scratch);
+        let memory = std::mem::take(&mut self.lent.inbox);
         link.connection.lend_inbox(memory);
         self.read_on(id);
         // One that ended or moved meanwhile has taken care of itself.
-        if self.scratch.is_empty() {
-            self.take_back(id);
+        if self.lent.is_out() {
+            self.lent.take_back(self.links.get_mut(id));
         }
         let now = self.now;
         let Some(link) = self.links.get_mut(id) else {
@@ -81,17 +81,6 @@ impl EventLoop {
         self.look_again(id);
     }
 
-    /// Takes the memory back that a connection was lent to read into.
-    pub(super) fn take_back(&mut self, id: SlotId) {
-        if let Some(link) = self.links.get_mut(id) {
-            self.scratch = link.connection.reclaim_inbox();
-        }
-        // A connection that is gone took it along, and a long chunk may have made it longer.
-        if self.scratch.len() != READ {
-            self.scratch = vec![0; READ];
-        }
-    }
-
     /// Goes on with a long answer that was just begun. Whether what comes next is looked at: nothing is before its end.
     fn go_on(&mut self, id: SlotId, room: &mut usize) -> bool {
         let Some(link) = self.links.get_mut(id) else {
@@ -124,13 +113,14 @@ impl EventLoop {
             Request(RequestId),
             Closed(ChannelError),
         }
-        let turn = self.turns;
-        self.worked = self.links.get(id).map_or(0, |link| link.worked(turn));
-        if self.worked >= PART {
+        let Some(link) = self.links.get(id) else {
+            return;
+        };
+        if self.effort.look_at(link) >= PART {
             // Others have theirs first, however it comes to be looked at once more.
             return self.write_later(id);
         }
-        let mut body = std::mem::take(&mut self.body);
+        let mut body = std::mem::take(&mut self.lent.body);
         let mut answers = 0;
         let mut unflushed = 0;
         let mut room = WRITE;
@@ -153,7 +143,7 @@ impl EventLoop {
                 }
                 continue;
             }
-            link.connection.lend_outbox(&mut self.spare);
+            link.connection.lend_outbox(&mut self.lent.outbox);
             let channel = link.connection.channel_id();
             let held_to = link.is_shared().then_some(link.limits.as_slice());
             let faults = &self.shared.faults;
@@ -192,12 +182,11 @@ impl EventLoop {
                             work,
                             sent,
                         } => {
-                            self.worked += REQUEST + work;
-                            self.spent += REQUEST + work;
+                            self.effort.add(REQUEST + work);
                             // A session is there, over HTTPS whichever connection it was activated over.
                             link.is_used();
                             if slow {
-                                self.slower.asked.add(type_id);
+                                self.struck.slower.asked.add(type_id);
                             }
                             match sent {
                                 Ok(()) => Step::Answered,
@@ -209,11 +198,10 @@ impl EventLoop {
                             work,
                             long,
                         } => {
-                            self.worked += work;
-                            self.spent += work;
+                            self.effort.add(work);
                             link.is_used();
                             if slow {
-                                self.slower.asked.add(type_id);
+                                self.struck.slower.asked.add(type_id);
                             }
                             Step::Long(long)
                         }
@@ -253,7 +241,7 @@ impl EventLoop {
                 Step::Answered => {
                     answers += 1;
                     unflushed += 1;
-                    if self.worked >= PART {
+                    if self.effort.worked() >= PART {
                         self.write_later(id);
                         break;
                     }
@@ -269,10 +257,10 @@ impl EventLoop {
                     answers += 1;
                     unflushed = 0;
                     link.long = Some(long);
-                    if self.worked < PART && !self.go_on(id, &mut room) {
+                    if self.effort.worked() < PART && !self.go_on(id, &mut room) {
                         break;
                     }
-                    if self.worked >= PART {
+                    if self.effort.worked() >= PART {
                         self.write_later(id);
                         break;
                     }
@@ -290,10 +278,10 @@ impl EventLoop {
                     answers += 1;
                     unflushed += 1;
                     let long = self.links.get(id).is_some_and(|link| link.long.is_some());
-                    if long && self.worked < PART && !self.go_on(id, &mut room) {
+                    if long && self.effort.worked() < PART && !self.go_on(id, &mut room) {
                         break;
                     }
-                    if self.worked >= PART {
+                    if self.effort.worked() >= PART {
                         // Many requests are as much as one with many operations.
                         self.write_later(id);
                         break;
@@ -311,9 +299,9 @@ impl EventLoop {
             self.shared.counters.requests.add(answers);
         }
         body.shrink_to(KEEP);
-        self.body = body;
+        self.lent.body = body;
         if let Some(link) = self.links.get_mut(id) {
-            link.has_worked(turn, self.worked);
+            self.effort.leave(link);
         }
         self.flush(id);
     }

@@ -7,7 +7,7 @@ use wire::server::RequestId;
 use wire::types::{CloseSessionRequest, StatusCode};
 
 use super::timers::Due;
-use super::{Asked, EventLoop, Mail, SlotId};
+use super::{Asked, EventLoop, SlotId};
 use crate::space;
 
 /// How long a session is there in any case that is not activated, when there are too many.
@@ -48,7 +48,7 @@ impl EventLoop {
             session = session.record.number,
             delete_subscriptions, "session ended"
         );
-        if session.key.core != self.index {
+        if session.key.core != self.loops.index() {
             self.shared.homes.forget(session.key);
         }
         if let Some(link) = self.links.get_mut(session.link) {
@@ -59,7 +59,7 @@ impl EventLoop {
         for request in session.requests {
             let Asked { link, id, handle } = request.asked;
             self.fault(link, id, handle, StatusCode::BadSessionClosed);
-            self.dirty.push(link);
+            self.queues.dirty.push(link);
         }
         for number in session.subscriptions {
             if delete_subscriptions {
@@ -74,43 +74,15 @@ impl EventLoop {
     /// out with sessions that he cannot activate. Whoever is still connected has a moment for it: else those
     /// who come at the same time would throw each other out. Tells whether there was one.
     pub(super) fn end_oldest_unused(&mut self) -> bool {
-        let (sessions, links, now) = (&self.sessions, &self.links, self.now.mono);
-        let unused = |id: SlotId| {
-            let session = sessions.get(id);
-            session.filter(|session| !session.protocol.is_active())
-        };
-        while let Some((_, id)) = self.unused.front()
-            && unused(*id).is_none()
-        {
-            self.unused.pop_front();
-        }
-        let oldest = self.unused.iter().position(|(came, id)| {
-            let waited = now.since(*came) >= TO_ACTIVATE;
-            unused(*id).is_some_and(|session| waited || links.get(session.link).is_none())
+        let (links, now) = (&self.links, self.now.mono);
+        let oldest = self.sessions.oldest_unused(|came, session| {
+            let waited = now.since(came) >= TO_ACTIVATE;
+            waited || links.get(session.link).is_none()
         });
-        let oldest = oldest.and_then(|at| self.unused.remove(at));
-        if let Some((_, id)) = oldest {
+        if let Some(id) = oldest {
             self.end_session(id, true);
         }
         oldest.is_some()
-    }
-
-    /// Who comes next finds room then.
-    pub(super) fn have_others_make_room(&self) {
-        let own = usize::from(self.index);
-        let others = self.posts.iter().enumerate().filter(|(n, _)| *n != own);
-        others.for_each(|(_, post)| post.send(Mail::MakeRoom));
-    }
-
-    /// Forgets which sessions are in use, when there are many more in the list than there are sessions.
-    pub(super) fn tidy_unused(&mut self) {
-        if self.unused.len() >= 64 && self.unused.len().is_power_of_two() {
-            let sessions = &self.sessions;
-            self.unused.retain(|(_, id)| {
-                let session = sessions.get(*id);
-                session.is_some_and(|session| !session.protocol.is_active())
-            });
-        }
     }
 
     /// Sees to it that a session dies when nobody uses it.

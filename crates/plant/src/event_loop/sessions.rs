@@ -80,8 +80,7 @@ impl EventLoop {
     /// The loop where a session lives, if it is not this one.
     pub(super) fn home_of(&self, token: RawNodeId<'_>) -> Option<Post> {
         let home = self.shared.homes.of(&SessionKey::read(token)?);
-        let away = home != self.index;
-        self.posts.get(usize::from(home)).filter(|_| away).cloned()
+        self.loops.other(home).cloned()
     }
 
     /// Where a request over HTTPS goes on, if its session lives in another loop: any connection may be used for any session
@@ -93,7 +92,7 @@ impl EventLoop {
     ) -> Result<Option<Post>, StatusCode> {
         let shared = self.links.get(link).is_some_and(Link::is_shared);
         let creates = head.type_id == type_id::CREATE_SESSION_REQUEST;
-        if !shared || creates || self.is_acceptor() {
+        if !shared || creates || self.acceptor.leads {
             return Ok(None);
         }
         let Some(home) = self.home_of(head.authentication_token) else {
@@ -102,9 +101,7 @@ impl EventLoop {
         let sessions = self.sessions.ids().into_iter();
         let mut sessions = sessions.filter_map(|id| self.sessions.get(id));
         let waits = |session: &Session| session.requests.iter().any(|it| it.asked.link == link);
-        let transfers = self.transfers.ids().into_iter();
-        let mut transfers = transfers.filter_map(|id| self.transfers.get(id));
-        match sessions.any(waits) || transfers.any(|it| it.is_over(link)) {
+        match sessions.any(waits) || self.moves.has_over(link) {
             true => Err(StatusCode::BadTooManyOperations),
             false => Ok(Some(home)),
         }
@@ -123,7 +120,8 @@ impl EventLoop {
         };
         // None is always taken by a connection, because discovery needs it; sessions do not.
         // Over HTTPS it is TLS that protects.
-        let offered = link.is_shared() || self.shared.config.protections.contains(&channel.protection);
+        let offered =
+            link.is_shared() || self.shared.config.protections.contains(&channel.protection);
         match offered {
             true => Ok(channel),
             false => Err(StatusCode::BadSecurityPolicyRejected),
@@ -172,7 +170,8 @@ impl EventLoop {
         if !counters.sessions.admit(limit) {
             let made_room = self.end_oldest_unused();
             if !made_room {
-                self.have_others_make_room();
+                // Who comes next finds room then.
+                self.loops.tell_others(|| Mail::MakeRoom);
             }
             if !made_room || !counters.sessions.admit(limit) {
                 counters.rejected_sessions.add(1);
@@ -187,7 +186,7 @@ impl EventLoop {
         let shared = self.links.get(link).is_some_and(Link::is_shared);
         let more = Some(more).filter(|_| shared);
         let number = self.shared.session_number();
-        let (config, now, core) = (&self.shared.session_config, self.now, self.index);
+        let (config, now, core) = (&self.shared.session_config, self.now, self.loops.index());
         let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
         let (channel_id, protection) = (channel.id, channel.protection);
         let mut outcome = Err(Refusal::Closed);
@@ -231,8 +230,7 @@ impl EventLoop {
             self.audit_creation(link, request, status);
             return Err(status);
         };
-        self.unused.push_back((now.mono, session));
-        self.tidy_unused();
+        self.sessions.add_unused(now.mono, session);
         let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
         counters.cumulated_sessions.add(1);
         debug!(session = number, channel = channel_id, "session created");
@@ -311,7 +309,7 @@ impl EventLoop {
         }
         let channel = self.channel(link)?;
         let caller = Caller {
-            core: self.index,
+            core: self.loops.index(),
             asked: Asked {
                 link,
                 id,
@@ -401,7 +399,7 @@ impl EventLoop {
             welcomed
         });
         self.run_job(
-            (caller.core == self.index).then_some(caller.asked.link),
+            (caller.core == self.loops.index()).then_some(caller.asked.link),
             cost,
             job,
             move |result| Mail::Proven(caller, session, result),
@@ -417,7 +415,7 @@ impl EventLoop {
         session: SlotId,
         result: Result<Box<Activation>, StatusCode>,
     ) {
-        if caller.core == self.index {
+        if caller.core == self.loops.index() {
             self.proved(caller.asked.link);
         }
         if let Some(held) = self.sessions.get_mut(session) {
@@ -427,7 +425,9 @@ impl EventLoop {
         let status = result.as_ref().err().copied();
         self.audit_activation(session, status.unwrap_or(StatusCode::Good));
         match result {
-            Ok(welcome) if caller.core == self.index => self.seat(session, caller.asked, welcome),
+            Ok(welcome) if caller.core == self.loops.index() => {
+                self.seat(session, caller.asked, welcome)
+            }
             Ok(welcome) => self.depart(session, caller, welcome),
             Err(status) => {
                 self.shared.counters.rejected_sessions.add(1);

@@ -33,7 +33,7 @@ impl EventLoop {
     /// of it.
     pub(super) fn be_slower(&mut self, start: Instant) {
         let is_hosted = self.is_hosted();
-        let (faults, slower) = (&self.shared.faults, &mut self.slower);
+        let (faults, slower) = (&self.shared.faults, &mut self.struck.slower);
         if !faults.want(Class::Turn) {
             slower.behind = None;
             return;

@@ -69,11 +69,13 @@ impl EventLoop {
         let owner = owner.ok_or(StatusCode::BadSessionIdInvalid)?;
 
         let mut results = vec![refused(StatusCode::BadSubscriptionIdInvalid); ids.len()];
-        let mut away: Vec<Vec<(usize, u32)>> = vec![Vec::new(); self.posts.len()];
+        let mut away: Vec<Vec<(usize, u32)>> = vec![Vec::new(); self.loops.len()];
         let mut here = Vec::new();
         for (at, id) in ids.into_iter().enumerate() {
             match self.shared.register.home_of(id) {
-                Some(home) if home == self.index && self.subscriptions.contains_key(&id) => {
+                Some(home)
+                    if home == self.loops.index() && self.subscriptions.contains_key(&id) =>
+                {
                     here.push((at, id));
                 }
                 // If it is said to be here and is not, it is in the mail: this is put behind it.
@@ -114,11 +116,11 @@ impl EventLoop {
             self.transferred(transfer);
             return Ok(());
         }
-        let transfer = self.transfers.insert_with(|_| transfer);
+        let transfer = self.moves.transfers.insert_with(|_| transfer);
         for (home, ids) in away.into_iter().enumerate() {
-            if let Some(post) = self.posts.get(home).filter(|_| !ids.is_empty()) {
+            if let Some(post) = self.loops.get(home).filter(|_| !ids.is_empty()) {
                 post.send(Mail::Wanted(Wanted {
-                    core: self.index,
+                    core: self.loops.index(),
                     transfer,
                     owner: Arc::clone(&owner),
                     ids,
@@ -131,10 +133,11 @@ impl EventLoop {
 
     /// Gives a loop what it wants. What went on from here is asked for where it went to.
     pub(super) fn give(&mut self, wanted: Wanted) {
-        let Some(post) = self.posts.get(usize::from(wanted.core)).cloned() else {
+        let Some(post) = self.loops.get(wanted.core).cloned() else {
             return;
         };
-        let asker = (wanted.core == self.index).then(|| self.transfers.get(wanted.transfer));
+        let asker =
+            (wanted.core == self.loops.index()).then(|| self.moves.transfers.get(wanted.transfer));
         let asker = asker.flatten().map(|transfer| transfer.session);
         let mut records = Vec::new();
         let mut results = Vec::new();
@@ -169,12 +172,12 @@ impl EventLoop {
     fn gone_to(&self, id: u32) -> Option<Post> {
         let home = self.shared.register.home_of(id)?;
         let gone = !self.subscriptions.contains_key(&id);
-        self.posts.get(usize::from(home)).filter(|_| gone).cloned()
+        self.loops.get(home).filter(|_| gone).cloned()
     }
 
     /// Takes what another loop gave.
     pub(super) fn given(&mut self, given: Given) {
-        let Some(mut transfer) = self.transfers.remove(given.transfer) else {
+        let Some(mut transfer) = self.moves.transfers.remove(given.transfer) else {
             return;
         };
         transfer.awaited = transfer.awaited.saturating_sub(given.results.len());
@@ -189,9 +192,9 @@ impl EventLoop {
             }
         }
         if transfer.awaited > 0 {
-            self.transfers.put_back(given.transfer, transfer);
+            self.moves.transfers.put_back(given.transfer, transfer);
         } else {
-            self.dirty.push(transfer.asked.link);
+            self.queues.dirty.push(transfer.asked.link);
             self.transferred(transfer);
             self.depart_again();
         }

@@ -54,7 +54,10 @@ impl EventLoop {
             }
             waiting => {
                 *waiting = Some(ready);
-                self.unauthenticated.waiting.push_back(Step::Look(id));
+                self.queues
+                    .unauthenticated
+                    .waiting
+                    .push_back(Step::Look(id));
             }
         }
     }
@@ -62,7 +65,7 @@ impl EventLoop {
     /// There may be more to read than a connection was given time for.
     pub(super) fn look_again(&mut self, id: SlotId) {
         match self.is_known(id) {
-            true => self.again.push(id),
+            true => self.queues.again.push(id),
             false => self.ready(
                 id,
                 Ready {
@@ -83,7 +86,7 @@ impl EventLoop {
                 !self.is_known(*link)
             }
             Mail::Created(asked, ..) | Mail::NotActivated(asked, _) => !self.is_known(asked.link),
-            Mail::Proven(caller, ..) if caller.core == self.index => {
+            Mail::Proven(caller, ..) if caller.core == self.loops.index() => {
                 !self.is_known(caller.asked.link)
             }
             Mail::Proven(caller, ..) => !caller.known,
@@ -92,7 +95,10 @@ impl EventLoop {
         };
         match unauthenticated {
             true => {
-                self.unauthenticated.waiting.push_back(Step::Open(mail));
+                self.queues
+                    .unauthenticated
+                    .waiting
+                    .push_back(Step::Open(mail));
                 None
             }
             false => Some(mail),
@@ -117,14 +123,14 @@ impl EventLoop {
 
     /// Takes one step: goes on with one of those that are there already, or lets another one in.
     pub(super) fn receive_unauthenticated(&mut self) {
-        let busy = !self.unauthenticated.waiting.is_empty();
-        self.unauthenticated.accept_next =
-            self.unauthenticated.accepting && !(busy && self.unauthenticated.accept_next);
-        if self.unauthenticated.accept_next {
-            self.unauthenticated.accepting = self.accept_one();
+        let busy = !self.queues.unauthenticated.waiting.is_empty();
+        self.queues.unauthenticated.accept_next = self.queues.unauthenticated.accepting
+            && !(busy && self.queues.unauthenticated.accept_next);
+        if self.queues.unauthenticated.accept_next {
+            self.queues.unauthenticated.accepting = self.accept_one();
             return;
         }
-        while let Some(step) = self.unauthenticated.waiting.pop_front() {
+        while let Some(step) = self.queues.unauthenticated.waiting.pop_front() {
             let id = match step {
                 Step::Open(mail) => return self.open(mail),
                 Step::Look(id) => id,
@@ -139,7 +145,7 @@ impl EventLoop {
 
     /// Sends all of them away who wait, and those who were on their way to this loop.
     pub(super) fn forget_unauthenticated(&mut self) {
-        for step in std::mem::take(&mut self.unauthenticated).waiting {
+        for step in std::mem::take(&mut self.queues.unauthenticated).waiting {
             if let Step::Open(Mail::Led(_)) = step {
                 self.shared.counters.connections.sub(1);
             }

@@ -43,11 +43,9 @@ impl EventLoop {
     /// Tells whoever wanted to activate a session that it is not.
     pub(super) fn turn_down(&mut self, caller: Caller, status: StatusCode) {
         let Asked { link, id, handle } = caller.asked;
-        match self.posts.get(usize::from(caller.core)) {
-            Some(home) if caller.core != self.index => {
-                home.send(Mail::NotActivated(caller.asked, status));
-            }
-            _ => self.fault(link, id, handle, status),
+        match self.loops.other(caller.core) {
+            Some(home) => home.send(Mail::NotActivated(caller.asked, status)),
+            None => self.fault(link, id, handle, status),
         }
     }
 
@@ -55,16 +53,15 @@ impl EventLoop {
     /// waited for, so that they find it.
     pub(super) fn depart(&mut self, session: SlotId, caller: Caller, welcome: Welcome) {
         self.unseat(session);
-        let mut awaited = self.transfers.ids().into_iter();
-        if awaited.any(|id| self.transfers.get(id).is_some_and(|it| it.is_for(session))) {
-            self.departures.push(Departure {
+        if self.moves.has_for(session) {
+            self.moves.departures.push(Departure {
                 session,
                 caller,
                 welcome,
             });
             return;
         }
-        let Some(home) = self.posts.get(usize::from(caller.core)).cloned() else {
+        let Some(home) = self.loops.get(caller.core).cloned() else {
             return;
         };
         let Some(held) = self.sessions.part_with(session) else {
@@ -96,7 +93,7 @@ impl EventLoop {
 
     /// Sends those on their way that waited for subscriptions.
     pub(super) fn depart_again(&mut self) {
-        for waiting in std::mem::take(&mut self.departures) {
+        for waiting in std::mem::take(&mut self.moves.departures) {
             self.depart(waiting.session, waiting.caller, waiting.welcome);
         }
     }

@@ -11,28 +11,26 @@ use crate::service::steps::{PART, Work};
 impl EventLoop {
     /// Writes, and goes on with a connection that waited for it.
     pub(super) fn flush(&mut self, id: SlotId) {
-        let (share, worked) = match self.links.get(id) {
-            Some(link) if link.turn != Turn::Queued => (link.share(), link.worked(self.turns)),
-            _ => return,
+        let Some(link) = self.links.get(id).filter(|link| link.turn != Turn::Queued) else {
+            return;
         };
-        if worked >= PART {
+        let share = link.share();
+        if self.effort.look_at(link) >= PART {
             return self.write_later(id);
         }
-        self.worked = worked;
         self.flush_only(id, share);
-        let (turn, worked) = (self.turns, self.worked);
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        link.has_worked(turn, worked);
+        self.effort.leave(link);
         if let Some(memory) = link.connection.reclaim_outbox()
             && memory.capacity() <= KEEP
-            && memory.capacity() > self.spare.capacity()
+            && memory.capacity() > self.lent.outbox.capacity()
         {
-            self.spare = memory;
+            self.lent.outbox = memory;
         }
         // With memory that it was lent to read into it is counted when that is given back.
-        if !self.scratch.is_empty() && link.settle().is_err() {
+        if !self.lent.is_out() && link.settle().is_err() {
             return self.starve(id);
         }
         for session in link.owed() {
@@ -89,8 +87,7 @@ impl EventLoop {
             self.measuring.work.did(Task::LONG_ANSWERS);
             self.measuring.work.took(Task::LONG_ANSWERS, took);
         }
-        self.spent += work.spent();
-        self.worked += work.spent();
+        self.effort.add(work.spent());
         if let Some(session) = session {
             self.answer_publish(session);
             self.faults_changed();
@@ -131,13 +128,13 @@ impl EventLoop {
             && link.turn != Turn::Queued
         {
             link.turn = Turn::Queued;
-            self.unwritten.push_back(id);
+            self.queues.unwritten.push_back(id);
         }
     }
 
     /// Goes on with one of those who have more to write than they were given time for.
     pub(super) fn write_on(&mut self) {
-        while let Some(id) = self.unwritten.pop_front() {
+        while let Some(id) = self.queues.unwritten.pop_front() {
             // One that is gone or moved meanwhile takes nobody's turn.
             if let Some(link) = self.links.get_mut(id)
                 && link.turn == Turn::Queued
@@ -149,13 +146,13 @@ impl EventLoop {
     }
 
     pub(super) fn flush_dirty(&mut self) {
-        let mut dirty = std::mem::take(&mut self.dirty);
+        let mut dirty = std::mem::take(&mut self.queues.dirty);
         dirty.sort_unstable();
         dirty.dedup();
         for link in dirty.drain(..) {
             self.flush(link);
         }
         // Flushing gives nobody else anything to send: the memory can be used again.
-        self.dirty = dirty;
+        self.queues.dirty = dirty;
     }
 }

@@ -115,7 +115,10 @@ fn a_connection_is_led_to_its_loop_with_all_that_is_on_it() {
     assert!(told.endpoints.is_some_and(|all| !all.is_empty()));
     assert!(homes.iter().all(|home| *home == homes[0] && *home < 2));
     assert_eq!((client.renewals, client.late), (1, 0));
-    assert_eq!((server.counted().connections, server.counted().sessions), (1, 3));
+    assert_eq!(
+        (server.counted().connections, server.counted().sessions),
+        (1, 3)
+    );
     // It is served there, and its new keys are.
     client.log_in(&Credentials::Anonymous).unwrap();
     is_served(&mut client);
