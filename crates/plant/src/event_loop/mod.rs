@@ -8,6 +8,7 @@ mod arriving;
 mod astray;
 mod between_loops;
 mod checking;
+mod dispatch;
 mod effort;
 mod fault;
 mod hosted;
@@ -36,6 +37,7 @@ mod transfer;
 mod unauthenticated;
 mod user;
 mod visiting;
+mod walked;
 mod writing;
 mod wss;
 

@@ -7,7 +7,7 @@ use wire::types::StatusCode;
 
 use super::link::{Got, HIGH_WATER, Standing, WRITE};
 use super::long::Long;
-use super::request::{Answer, answer_now};
+use super::walked::{Answer, answer_now};
 use super::{EventLoop, KEEP, SlotId};
 use crate::fault::Class;
 use crate::internals::Task;

@@ -1,0 +1,327 @@
+//! Services whose request is decoded: which of them answers it, and how.
+
+use std::sync::Arc;
+
+use wire::server::RequestId;
+use wire::service::{DecodeError, Request, Response};
+use wire::time::Instant;
+use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
+
+use super::between_loops::Decoded;
+use super::link::Errand;
+use super::long::{PIECE, Rest};
+use super::response::encode_fault;
+use super::{EventLoop, Mail, SlotId};
+use crate::advertise::Urls;
+use crate::diagnostics::Service;
+use crate::internals::Task;
+use crate::service::steps::{Steps, Work};
+use crate::service::{Answer as Answered, DECODED_AT_ONCE, Desk, discovery};
+use crate::space;
+
+/// Whether it is walked where it lies, and never decoded if its type is spelled as usual.
+fn is_walked(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Read(_) | Request::Write(_) | Request::Publish(_)
+    )
+}
+
+impl EventLoop {
+    /// Services whose request is decoded first: by a helper if it is long.
+    pub(super) fn decode(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
+        if body.len() > DECODED_AT_ONCE {
+            return self.have_decoded(link, id, body);
+        }
+        let begun = self.shared.clock.now().mono;
+        let decoded = Request::decode(body, &self.shared.decoding);
+        self.decoded(link, id, body, (decoded, begun));
+    }
+
+    /// Millions of values in a request take a hundred milliseconds. What the connection asks next waits meanwhile.
+    fn have_decoded(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
+        let Some(there) = self.links.get_mut(link) else {
+            return;
+        };
+        there.errand = Errand::Decoding(body.len());
+        there.busy += 1;
+        let (shared, post, mut body) = (Arc::clone(&self.shared), self.post(), body.to_vec());
+        self.pool.submit(move || {
+            let result = Request::decode(&body, &shared.decoding);
+            let walked = result.as_ref().is_ok_and(is_walked);
+            if let (true, Ok(request)) = (walked, &result) {
+                body.clear();
+                // Nothing of it can be too much to be written again.
+                let _ = request.encode(&mut body);
+            }
+            let result = if walked { None } else { Some(result) };
+            let decoded = Decoded { id, body, result };
+            post.send(Mail::Decoded(link, Box::new(decoded)));
+        });
+    }
+
+    /// A helper has decoded a request.
+    pub(super) fn goes_on_with(&mut self, link: SlotId, decoded: Decoded) {
+        let Decoded { id, body, result } = decoded;
+        let Some(there) = self.links.get_mut(link) else {
+            return;
+        };
+        there.errand = Errand::None;
+        there.busy = there.busy.saturating_sub(1);
+        self.effort.look_at(there);
+        match result {
+            Some(result) => {
+                let begun = self.shared.clock.now().mono;
+                self.decoded(link, id, &body, (result, begun));
+            }
+            None => self.request(link, id, &body),
+        }
+        if let Some(there) = self.links.get_mut(link) {
+            self.effort.leave(there);
+        }
+        self.flush(link);
+    }
+
+    /// A request was decoded, which was begun then.
+    fn decoded(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        body: &[u8],
+        (decoded, begun): (Result<Request, DecodeError>, Instant),
+    ) {
+        let request = match decoded {
+            Ok(request) => request,
+            Err(error) => {
+                let handle = error.request_handle.unwrap_or(0);
+                return self.fault(link, id, handle, error.status());
+            }
+        };
+        let handle = request.header().request_handle;
+        let token = space::raw(&request.header().authentication_token);
+        let session = self.sessions.find(token).ok();
+        let service = Service::of(&request);
+        let creates = matches!(request, Request::CreateSession(_));
+        if is_walked(&request) || (creates && self.acceptor.leads) {
+            // Its type was spelled out in another way than usual; now it is not.
+            let mut body = Vec::new();
+            return match request.encode(&mut body) {
+                Ok(()) => self.request(link, id, &body),
+                Err(_) => self.fault(link, id, handle, StatusCode::BadDecodingError),
+            };
+        }
+        let task = Task::of(&request);
+        if self.answer_decoded((link, id), body, request, (service, session)) {
+            self.did(task, Some(begun));
+        }
+    }
+
+    /// Answers it, or hands it on. Whether it is done here.
+    fn answer_decoded(
+        &mut self,
+        (link, id): (SlotId, RequestId),
+        body: &[u8],
+        request: Request,
+        (service, session): (Option<Service>, Option<SlotId>),
+    ) -> bool {
+        let handle = request.header().request_handle;
+        let record = session.and_then(|session| self.sessions.get(session));
+        let record = record.map(|session| Arc::clone(&session.record));
+        if let Some(record) = &record {
+            record.asked(service, self.now.utc);
+        }
+        let mut request = match request {
+            Request::Call(call) => match self.have_checked(link, id, call, body.len()) {
+                Ok(Some(call)) => Request::Call(call),
+                // Once the certificates are judged that it is about.
+                Ok(None) => return true,
+                Err(status) => {
+                    if let Some(record) = &record {
+                        record.failed(service, status);
+                    }
+                    self.fault(link, id, handle, status);
+                    return true;
+                }
+            },
+            other => other,
+        };
+        let answered = match &request {
+            Request::CreateSession(request) => self.create_session(link, id, request),
+            Request::ActivateSession(request) => {
+                let token = space::raw(&request.request_header.authentication_token);
+                match self.home_of(token) {
+                    Some(home) if self.acceptor.leads => {
+                        self.lead(link, &home, id, body);
+                        return false;
+                    }
+                    home => self.activate_session(link, id, request, home),
+                }
+            }
+            Request::CloseSession(request) => self.close_session(link, id, request),
+            Request::Republish(request) => self.republish(link, id, request),
+            Request::TransferSubscriptions(request) => self.transfer(link, id, request),
+            Request::Cancel(request) => self.cancel(link, id, request),
+            _ => match self.answer(link, &mut request) {
+                Ok(Given::Steps(session, steps)) => {
+                    self.take_steps((link, id, handle), session, steps, body.len())
+                }
+                Ok(Given::Whole(mut response)) => {
+                    let header = response.header_mut();
+                    header.request_handle = handle;
+                    header.timestamp = DateTime::from(self.now.utc);
+                    self.respond_with(link, id, response);
+                    Ok(())
+                }
+                Err(status) => Err(status),
+            },
+        };
+        if let Err(status) = answered {
+            if let Some(record) = &record {
+                record.failed(service, status);
+            }
+            self.fault(link, id, handle, status);
+        }
+        if body.len() > DECODED_AT_ONCE {
+            // What nobody took of it may take as long to forget as to decode.
+            self.pool.forget(request);
+        }
+        true
+    }
+
+    /// Services that are answered at once, from decoded request to response, or one operation after another for a
+    /// session.
+    fn answer(&mut self, link: SlotId, request: &mut Request) -> Result<Given, StatusCode> {
+        if let Some(response) = self.discover(link, request)? {
+            return Ok(Given::Whole(response));
+        }
+        let token = space::raw(&request.header().authentication_token);
+        let number = self.session_for(token, link)?;
+        let session = self.sessions.get_mut(number);
+        let session = session.ok_or(StatusCode::BadSessionIdInvalid)?;
+        let mut desk = Desk {
+            shared: &self.shared,
+            id: number,
+            session,
+            subscriptions: &mut self.subscriptions,
+            timers: &mut self.timers,
+            now: self.now,
+        };
+        let answer = desk.answer(request);
+        self.answer_publish(number);
+        Ok(match answer? {
+            Answered::Whole(response) => Given::Whole(response),
+            Answered::Steps(steps) => Given::Steps(number, steps),
+        })
+    }
+
+    /// Services that need no session.
+    fn discover(&self, link: SlotId, request: &Request) -> Result<Option<Response>, StatusCode> {
+        let response = match request {
+            Request::FindServers(request) => {
+                let urls = self.urls_for(link);
+                let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
+                discovery::find_servers(&self.shared, request, urls, self.now.mono).into()
+            }
+            Request::GetEndpoints(request) => {
+                let urls = self.urls_for(link);
+                discovery::get_endpoints(&self.shared, request, urls.as_ref()).into()
+            }
+            Request::RegisterServer(request) => {
+                self.register_server(link, &request.server)?;
+                RegisterServerResponse::default().into()
+            }
+            Request::RegisterServer2(request) => {
+                self.register_server(link, &request.server)?;
+                discovery::registered(request).into()
+            }
+            // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
+            Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
+            _ => return Ok(None),
+        };
+        Ok(Some(response))
+    }
+
+    /// The URLs by which the client of a connection reaches this server, if they are not those of everybody.
+    pub(super) fn urls_for(&self, link: SlotId) -> Option<Urls> {
+        let link = self.links.get(link)?;
+        let own = self.shared.config.identity.as_ref();
+        let reached = link.socket.local();
+        let advertised = &self.shared.advertised;
+        advertised.for_client(own, &link.endpoint_url, reached)
+    }
+
+    /// Does the first of many operations, mostly all of them.
+    pub(super) fn take_steps(
+        &mut self,
+        (link, id, handle): (SlotId, RequestId, u32),
+        session: SlotId,
+        mut steps: Steps,
+        request: usize,
+    ) -> Result<(), StatusCode> {
+        let now = self.now;
+        let (Some(there), Some(held)) = (self.links.get_mut(link), self.sessions.get_mut(session))
+        else {
+            return Ok(());
+        };
+        if request > DECODED_AT_ONCE {
+            steps.forgotten_by(&self.pool);
+        }
+        steps.draw_on(&held.budget, request)?;
+        let mut failed = None;
+        let mut work = Work::turn();
+        let mut steps = Box::new(steps);
+        let mut desk = Desk {
+            shared: &self.shared,
+            id: session,
+            session: held,
+            subscriptions: &mut self.subscriptions,
+            timers: &mut self.timers,
+            now,
+        };
+        let sent = there.begin(id, handle, now, |out| {
+            let start = out.len();
+            steps.begin(handle, &desk, out);
+            match steps.go_on(&mut desk, &mut work, PIECE, out) {
+                Ok(false) => None,
+                Ok(true) => Some(Rest::Steps(session, steps)),
+                Err(status) => {
+                    failed = Some(status);
+                    out.truncate(start);
+                    encode_fault(handle, status, now.utc, out);
+                    None
+                }
+            }
+        });
+        if failed.is_some() {
+            self.shared.counters.rejected_requests.add(1);
+        }
+        self.effort.add(work.spent());
+        self.answer_publish(session);
+        self.faults_changed();
+        if let Err(error) = sent {
+            self.not_sent(link, id, handle, &error);
+        }
+        Ok(())
+    }
+
+    fn register_server(&self, link: SlotId, server: &RegisteredServer) -> Result<(), StatusCode> {
+        if !self.shared.config.discovery {
+            return Err(StatusCode::BadServiceUnsupported);
+        }
+        let link = self.links.get(link);
+        let peer = link.and_then(|link| link.connection.peer());
+        self.shared.directory.register(server, peer, self.now.mono)
+    }
+}
+
+/// What a decoded request is answered with.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "it is moved once or twice, a box is one more allocation"
+)]
+enum Given {
+    /// A response.
+    Whole(Response),
+    /// The results of operations for a session.
+    Steps(SlotId, Steps),
+}

@@ -1,0 +1,195 @@
+//! Read and Write: services that are answered while the request is walked; nothing is built in between.
+
+use wire::channel::SendError;
+use wire::server::{Reply, RequestId};
+use wire::template::walk::{RequestHead, type_id};
+use wire::time::Now;
+use wire::types::StatusCode;
+
+use super::long::{Long, PIECE, Rest};
+use super::response::encode_fault;
+use super::session_table::Sessions;
+use super::{EventLoop, SlotId};
+use crate::diagnostics::Service;
+use crate::service::steps::Work;
+use crate::service::write::By;
+use crate::service::{Refusal, canonical, read, write};
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::users::Rights;
+
+impl EventLoop {
+    /// Services that are answered while the request is read: nothing is built in between.
+    pub(super) fn walk(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        session: SlotId,
+        body: &[u8],
+        head: &RequestHead<'_>,
+    ) {
+        let (shared, now) = (&self.shared, self.now);
+        let (Some(there), Some(held)) = (self.links.get_mut(link), self.sessions.get(session))
+        else {
+            return;
+        };
+        let handle = head.request_handle;
+        let mut work = Work::turn();
+        let sent = there.begin(id, handle, now, |out| {
+            answer_walked(shared, held, body, head, now, &mut work, out)
+        });
+        self.effort.add(work.spent());
+        if let Err(error) = sent {
+            self.not_sent(link, id, handle, &error);
+        }
+    }
+}
+
+/// What became of a request that was looked at where it lies.
+pub(super) enum Answer {
+    /// It is answered, unless the answer is too long.
+    Given {
+        /// What was asked.
+        type_id: u32,
+        /// The request's handle.
+        handle: u32,
+        /// Work that it was.
+        work: usize,
+        /// Whether it went.
+        sent: Result<(), SendError>,
+    },
+    /// It is answered bit by bit.
+    Long {
+        /// What was asked.
+        type_id: u32,
+        /// Work that it was up to now.
+        work: usize,
+        /// Where it stands.
+        long: Box<Long>,
+    },
+    /// It is not one of those that are answered so.
+    Later,
+}
+
+/// Answers a Read or a Write while it lies in the receive buffer. What is unusual about it is
+/// left to [`EventLoop::request`], which begins anew. `held_to` is what a shared connection knows of its sessions' limits.
+#[inline]
+pub(super) fn answer_now(
+    shared: &Shared,
+    sessions: &mut Sessions,
+    (channel, held_to): (u32, Option<&[(SlotId, u32)]>),
+    body: &[u8],
+    reply: &mut Reply<'_>,
+    now: Now,
+) -> Answer {
+    let Ok(head) = RequestHead::parse(body) else {
+        return Answer::Later;
+    };
+    if !matches!(head.type_id, type_id::READ_REQUEST | type_id::WRITE_REQUEST) {
+        return Answer::Later;
+    }
+    let Ok(id) = sessions.find(head.authentication_token) else {
+        return Answer::Later;
+    };
+    let Some(session) = sessions.get_mut(id) else {
+        return Answer::Later;
+    };
+    let most = session.record.max_response;
+    if most != 0 && held_to.is_some_and(|all| !all.contains(&(id, most))) {
+        // Over a connection that does not know yet how long its answers may be.
+        return Answer::Later;
+    }
+    if !session.protocol.is_active() || session.protocol.request(channel, now).is_err() {
+        return Answer::Later;
+    }
+    let (type_id, handle) = (head.type_id, head.request_handle);
+    let (mut rest, mut work) = (None, Work::turn());
+    let begun = reply.begin(|out| {
+        rest = answer_walked(shared, session, body, &head, now, &mut work, out);
+        rest.is_some()
+    });
+    let work = work.spent();
+    let sent = match (begun, rest) {
+        (Ok(Some(unfinished)), Some(rest)) => {
+            let long = Long::new((reply.id(), handle), unfinished, rest, reply.most());
+            let long = Box::new(long);
+            return Answer::Long {
+                type_id,
+                work,
+                long,
+            };
+        }
+        (begun, _) => begun.map(drop),
+    };
+    Answer::Given {
+        type_id,
+        handle,
+        work,
+        sent,
+    }
+}
+
+/// Appends the response to a Read or Write, or a fault. There is a rest behind a piece of it, or when the work is over.
+fn answer_walked(
+    shared: &Shared,
+    session: &Session,
+    body: &[u8],
+    head: &RequestHead<'_>,
+    now: Now,
+    work: &mut Work,
+    out: &mut Vec<u8>,
+) -> Option<Rest> {
+    let rights = session.rights;
+    let service = match head.type_id {
+        type_id::READ_REQUEST => Service::Read,
+        _ => Service::Write,
+    };
+    session.record.asked(Some(service), now.utc);
+    let start = out.len();
+    let by = shared
+        .config
+        .audit
+        .then(|| By::new(&session.owner, body, head));
+    let mut outcome = walk(shared, (rights, by.as_ref()), body, head, now, work, out);
+    if let Err(Refusal::Walk(_)) = outcome {
+        out.truncate(start);
+        outcome = canonical(body, &shared.decoding)
+            .map_err(Refusal::Status)
+            .and_then(|body| {
+                let head = &RequestHead::parse(&body)?;
+                walk(shared, (rights, by.as_ref()), &body, head, now, work, out)
+            });
+    }
+    let status = match outcome {
+        Ok(rest) => return rest,
+        Err(Refusal::Status(status)) => status,
+        Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
+    };
+    session.record.failed(Some(service), status);
+    shared.counters.rejected_requests.add(1);
+    out.truncate(start);
+    encode_fault(head.request_handle, status, now.utc, out);
+    None
+}
+
+#[inline]
+fn walk(
+    shared: &Shared,
+    (rights, by): (Rights, Option<&By>),
+    body: &[u8],
+    head: &RequestHead<'_>,
+    now: Now,
+    work: &mut Work,
+    out: &mut Vec<u8>,
+) -> Result<Option<Rest>, Refusal> {
+    match head.type_id {
+        type_id::READ_REQUEST => {
+            let rest = read::answer(shared, rights, head, body, now, (PIECE, work), out);
+            rest.map(|rest| rest.map(Rest::Read))
+        }
+        _ => {
+            let rest = write::answer(shared, (rights, by), body, now, work, out);
+            rest.map(|rest| rest.map(Rest::Write))
+        }
+    }
+}
