@@ -121,7 +121,7 @@ impl EventLoop {
         &mut self,
         (link, id): (SlotId, RequestId),
         body: &[u8],
-        request: Request,
+        mut request: Request,
         (service, session): (Option<Service>, Option<SlotId>),
     ) -> bool {
         let handle = request.header().request_handle;
@@ -130,50 +130,20 @@ impl EventLoop {
         if let Some(record) = &record {
             record.asked(service, self.now.utc);
         }
-        let mut request = match request {
-            Request::Call(call) => match self.have_checked(link, id, call, body.len()) {
-                Ok(Some(call)) => Request::Call(call),
-                // Once the certificates are judged that it is about.
-                Ok(None) => return true,
-                Err(status) => {
-                    if let Some(record) = &record {
-                        record.failed(service, status);
-                    }
-                    self.fault(link, id, handle, status);
-                    return true;
-                }
-            },
-            other => other,
-        };
-        let answered = match &request {
-            Request::CreateSession(request) => self.create_session(link, id, request),
-            Request::ActivateSession(request) => {
-                let token = space::raw(&request.request_header.authentication_token);
-                match self.home_of(token) {
-                    Some(home) if self.acceptor.leads => {
-                        self.lead(link, &home, id, body);
-                        return false;
-                    }
-                    home => self.activate_session(link, id, request, home),
-                }
+        let answered = match self.dispatch((link, id), body, &mut request) {
+            Ok(Given::Whole(mut response)) => {
+                let header = response.header_mut();
+                header.request_handle = handle;
+                header.timestamp = DateTime::from(self.now.utc);
+                self.respond_with(link, id, response);
+                Ok(())
             }
-            Request::CloseSession(request) => self.close_session(link, id, request),
-            Request::Republish(request) => self.republish(link, id, request),
-            Request::TransferSubscriptions(request) => self.transfer(link, id, request),
-            Request::Cancel(request) => self.cancel(link, id, request),
-            _ => match self.answer(link, &mut request) {
-                Ok(Given::Steps(session, steps)) => {
-                    self.take_steps((link, id, handle), session, steps, body.len())
-                }
-                Ok(Given::Whole(mut response)) => {
-                    let header = response.header_mut();
-                    header.request_handle = handle;
-                    header.timestamp = DateTime::from(self.now.utc);
-                    self.respond_with(link, id, response);
-                    Ok(())
-                }
-                Err(status) => Err(status),
-            },
+            Ok(Given::Steps(session, steps)) => {
+                self.take_steps((link, id, handle), session, steps, body.len())
+            }
+            Ok(Given::Later) => Ok(()),
+            Ok(Given::Elsewhere) => return false,
+            Err(status) => Err(status),
         };
         if let Err(status) = answered {
             if let Some(record) = &record {
@@ -188,12 +158,66 @@ impl EventLoop {
         true
     }
 
-    /// Services that are answered at once, from decoded request to response, or one operation after another for a
-    /// session.
-    fn answer(&mut self, link: SlotId, request: &mut Request) -> Result<Given, StatusCode> {
-        if let Some(response) = self.discover(link, request)? {
-            return Ok(Given::Whole(response));
+    /// The services that have something to do with connections, or with sessions and subscriptions of other loops, and those that
+    /// need no session. All others are answered at the desk of a session.
+    fn dispatch(
+        &mut self,
+        (link, id): (SlotId, RequestId),
+        body: &[u8],
+        request: &mut Request,
+    ) -> Result<Given, StatusCode> {
+        match request {
+            Request::CreateSession(request) => self.create_session(link, id, request)?,
+            Request::ActivateSession(request) => {
+                let token = space::raw(&request.request_header.authentication_token);
+                let home = self.home_of(token);
+                if let Some(home) = home.as_ref().filter(|_| self.acceptor.leads) {
+                    self.lead(link, home, id, body);
+                    return Ok(Given::Elsewhere);
+                }
+                self.activate_session(link, id, request, home)?;
+            }
+            Request::CloseSession(request) => self.close_session(link, id, request)?,
+            Request::Republish(request) => self.republish(link, id, request)?,
+            Request::TransferSubscriptions(request) => self.transfer(link, id, request)?,
+            Request::Cancel(request) => self.cancel(link, id, request)?,
+            Request::Call(call) => {
+                let asked = std::mem::take(call);
+                let Some(back) = self.have_checked(link, id, asked, body.len())? else {
+                    // Once the certificates are judged that it is about.
+                    return Ok(Given::Later);
+                };
+                *call = back;
+                return self.answer(link, request);
+            }
+            Request::FindServers(request) => {
+                let urls = self.urls_for(link);
+                let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
+                let found = discovery::find_servers(&self.shared, request, urls, self.now.mono);
+                return Ok(Given::Whole(found.into()));
+            }
+            Request::GetEndpoints(request) => {
+                let urls = self.urls_for(link);
+                let found = discovery::get_endpoints(&self.shared, request, urls.as_ref());
+                return Ok(Given::Whole(found.into()));
+            }
+            Request::RegisterServer(request) => {
+                self.register_server(link, &request.server)?;
+                return Ok(Given::Whole(RegisterServerResponse::default().into()));
+            }
+            Request::RegisterServer2(request) => {
+                self.register_server(link, &request.server)?;
+                return Ok(Given::Whole(discovery::registered(request).into()));
+            }
+            // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
+            Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
+            request => return self.answer(link, request),
         }
+        Ok(Given::Later)
+    }
+
+    /// Services of a session ([`Desk::answer`]): answered at once, or one operation after another.
+    fn answer(&mut self, link: SlotId, request: &mut Request) -> Result<Given, StatusCode> {
         let token = space::raw(&request.header().authentication_token);
         let number = self.session_for(token, link)?;
         let session = self.sessions.get_mut(number);
@@ -212,33 +236,6 @@ impl EventLoop {
             Answered::Whole(response) => Given::Whole(response),
             Answered::Steps(steps) => Given::Steps(number, steps),
         })
-    }
-
-    /// Services that need no session.
-    fn discover(&self, link: SlotId, request: &Request) -> Result<Option<Response>, StatusCode> {
-        let response = match request {
-            Request::FindServers(request) => {
-                let urls = self.urls_for(link);
-                let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
-                discovery::find_servers(&self.shared, request, urls, self.now.mono).into()
-            }
-            Request::GetEndpoints(request) => {
-                let urls = self.urls_for(link);
-                discovery::get_endpoints(&self.shared, request, urls.as_ref()).into()
-            }
-            Request::RegisterServer(request) => {
-                self.register_server(link, &request.server)?;
-                RegisterServerResponse::default().into()
-            }
-            Request::RegisterServer2(request) => {
-                self.register_server(link, &request.server)?;
-                discovery::registered(request).into()
-            }
-            // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
-            Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
-            _ => return Ok(None),
-        };
-        Ok(Some(response))
     }
 
     /// The URLs by which the client of a connection reaches this server, if they are not those of everybody.
@@ -324,4 +321,8 @@ enum Given {
     Whole(Response),
     /// The results of operations for a session.
     Steps(SlotId, Steps),
+    /// What a service, a helper or another loop sends.
+    Later,
+    /// Nothing here: its connection went to another loop with it.
+    Elsewhere,
 }

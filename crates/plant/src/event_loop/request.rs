@@ -36,30 +36,23 @@ impl EventLoop {
             Ok(Some(home)) => return self.lead(link, &home, id, body),
             Err(status) => return self.fault(link, id, head.request_handle, status),
         }
-        match head.type_id {
-            type_id::READ_REQUEST | type_id::WRITE_REQUEST => {
-                match self.session_for(head.authentication_token, link) {
-                    Ok(session) => {
-                        let begun = Some(self.shared.clock.now().mono);
-                        self.walk(link, id, session, body, head);
-                        self.did(Task::walked(head.type_id), begun);
-                    }
-                    Err(status) => self.fault(link, id, head.request_handle, status),
-                }
-            }
-            type_id::PUBLISH_REQUEST => match self.session_for(head.authentication_token, link) {
-                Ok(session) => {
-                    let begun = self
-                        .measuring
-                        .is_next()
-                        .then(|| self.shared.clock.now().mono);
-                    self.publish(link, id, session, body, head);
-                    self.did(Task::PUBLISH, begun);
-                }
-                Err(status) => self.fault(link, id, head.request_handle, status),
-            },
-            _ => self.decode(link, id, body),
+        let task = match head.type_id {
+            type_id::READ_REQUEST | type_id::WRITE_REQUEST => Task::walked(head.type_id),
+            type_id::PUBLISH_REQUEST => Task::PUBLISH,
+            _ => return self.decode(link, id, body),
+        };
+        let session = match self.session_for(head.authentication_token, link) {
+            Ok(session) => session,
+            Err(status) => return self.fault(link, id, head.request_handle, status),
+        };
+        // Publish requests come by the million: of some it is known how long they take.
+        let timed = task != Task::PUBLISH || self.measuring.is_next();
+        let begun = timed.then(|| self.shared.clock.now().mono);
+        match task {
+            Task::PUBLISH => self.publish(link, id, session, body, head),
+            _ => self.walk(link, id, session, body, head),
         }
+        self.did(task, begun);
     }
 
     /// Something was done once more, and took the time since then, if it is to be known.
