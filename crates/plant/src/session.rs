@@ -202,6 +202,11 @@ impl Session {
             repeats: VecDeque::new(),
         }
     }
+
+    /// Says how many Publish requests wait.
+    pub fn count_waiting(&self) {
+        self.record.publishing.set(self.requests.len() as u32);
+    }
 }
 
 /// A Publish request that waits.

@@ -12,7 +12,6 @@ use super::link::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
 use super::{EventLoop, Mail, SlotId};
-use crate::advertise::Urls;
 use crate::diagnostics::Service;
 use crate::internals::Task;
 use crate::service::steps::{Steps, Work};
@@ -191,13 +190,15 @@ impl EventLoop {
                 return self.answer(link, request);
             }
             Request::FindServers(request) => {
-                let urls = self.urls_for(link);
+                let there = self.links.get(link);
+                let urls = there.and_then(|there| there.urls(&self.shared));
                 let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
                 let found = discovery::find_servers(&self.shared, request, urls, self.now.mono);
                 return Ok(Given::Whole(found.into()));
             }
             Request::GetEndpoints(request) => {
-                let urls = self.urls_for(link);
+                let there = self.links.get(link);
+                let urls = there.and_then(|there| there.urls(&self.shared));
                 let found = discovery::get_endpoints(&self.shared, request, urls.as_ref());
                 return Ok(Given::Whole(found.into()));
             }
@@ -236,15 +237,6 @@ impl EventLoop {
             Answered::Whole(response) => Given::Whole(response),
             Answered::Steps(steps) => Given::Steps(number, steps),
         })
-    }
-
-    /// The URLs by which the client of a connection reaches this server, if they are not those of everybody.
-    pub(super) fn urls_for(&self, link: SlotId) -> Option<Urls> {
-        let link = self.links.get(link)?;
-        let own = self.shared.config.identity.as_ref();
-        let reached = link.socket.local();
-        let advertised = &self.shared.advertised;
-        advertised.for_client(own, &link.endpoint_url, reached)
     }
 
     /// Does the first of many operations, mostly all of them.

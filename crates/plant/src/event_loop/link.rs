@@ -7,16 +7,21 @@ use tracing::debug;
 use wire::budget::{Held, Spent};
 use wire::channel::SendError;
 use wire::server::{Connection, RequestId};
-use wire::time::Instant;
+use wire::session::Channel;
+use wire::time::{Instant, Now};
+use wire::types::{MessageSecurityMode, StatusCode};
 
 use super::SlotId;
 use super::astray::{Astray, Released};
 use super::long::{Hall, Long, PIECE};
 use super::ready::Ready;
 use super::socket::Socket;
+use crate::advertise::Urls;
+use crate::event::{Audit, EventKind, Field};
 use crate::fault::MessageFate;
 use crate::line::Line;
 use crate::service::steps::Work;
+use crate::shared::Shared;
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
 /// not read his answers gets no more of them.
@@ -293,6 +298,52 @@ impl Link {
         // In JSON a message is longer or shorter than in binary; its client means what it gets.
         self.socket
             .limit_texts(usize::try_from(least).unwrap_or(usize::MAX));
+    }
+
+    /// Tells of its channel, that was opened or renewed, or was not.
+    pub fn audit_channel(&self, shared: &Shared, status: StatusCode, now: Now) {
+        shared.audit(|| {
+            let kind = EventKind::AuditOpenSecureChannelEventType;
+            let protection = self.connection.protection();
+            let mode = MessageSecurityMode::from(protection.mode) as i32;
+            let mut audit = Audit::new(kind, now.utc, status)
+                .with(
+                    Field::SecureChannelId,
+                    self.connection.channel_id().to_string(),
+                )
+                .with(Field::SecurityPolicyUri, protection.policy.uri())
+                .with(Field::SecurityMode, mode);
+            if let Some(peer) = self.connection.peer() {
+                let digits = peer.thumbprint();
+                let shown: String = digits.iter().map(|byte| format!("{byte:02X}")).collect();
+                audit = audit.with(Field::ClientCertificateThumbprint, shown);
+            }
+            audit
+        });
+    }
+
+    /// The URLs by which its client reaches this server, if they are not those of everybody.
+    pub fn urls(&self, shared: &Shared) -> Option<Urls> {
+        let (own, reached) = (shared.config.identity.as_ref(), self.socket.local());
+        shared
+            .advertised
+            .for_client(own, &self.endpoint_url, reached)
+    }
+
+    /// Its channel as sessions see it.
+    pub fn channel(&self, shared: &Shared) -> Result<Channel, StatusCode> {
+        let channel = Channel {
+            id: self.connection.channel_id(),
+            protection: self.connection.protection(),
+            peer: self.connection.peer().cloned(),
+        };
+        // None is always taken by a connection, because discovery needs it; sessions do not.
+        // Over HTTPS it is TLS that protects.
+        let offered = self.is_shared() || shared.config.protections.contains(&channel.protection);
+        match offered {
+            true => Ok(channel),
+            false => Err(StatusCode::BadSecurityPolicyRejected),
+        }
     }
 
     /// Where its client is, if it still is.

@@ -58,9 +58,9 @@ use tracing::info;
 use wire::channel::ChannelError;
 use wire::policy::Policy;
 use wire::time::{Instant, Now};
-use wire::types::{ByteString, MessageSecurityMode, StatusCode};
+use wire::types::{ByteString, StatusCode};
 
-use crate::event::{Audit, EventKind, Field, audit};
+use crate::event::{Audit, Field, audit};
 use crate::internals::{Measuring, Task};
 use crate::pool::Pool;
 use crate::refused::Who;
@@ -374,9 +374,11 @@ impl EventLoop {
         };
         if let Some(status) = status {
             self.shared.counters.security_rejected_channels.add(1);
-            self.audit_channel(id, status);
-            let link = self.links.get(id).filter(|link| !link.noted);
+            let link = self.links.get(id);
             if let Some(link) = link {
+                link.audit_channel(&self.shared, status, self.now);
+            }
+            if let Some(link) = link.filter(|link| !link.noted) {
                 let peer = link.connection.peer();
                 let who = peer.map_or(Who::Unknown, |peer| {
                     Who::Certificate(Who::common_name(peer.as_bytes()))
@@ -387,36 +389,6 @@ impl EventLoop {
         }
         self.flush_only(id, usize::MAX);
         self.drop_link(id);
-    }
-
-    /// Tells of a channel that was opened or renewed, or was not.
-    fn audit_channel(&self, id: SlotId, status: StatusCode) {
-        let Some(link) = self.links.get(id) else {
-            return;
-        };
-        self.shared.audit(|| {
-            let protection = link.connection.protection();
-            let mut audit = Audit::new(
-                EventKind::AuditOpenSecureChannelEventType,
-                self.now.utc,
-                status,
-            )
-            .with(
-                Field::SecureChannelId,
-                link.connection.channel_id().to_string(),
-            )
-            .with(Field::SecurityPolicyUri, protection.policy.uri())
-            .with(
-                Field::SecurityMode,
-                MessageSecurityMode::from(protection.mode) as i32,
-            );
-            if let Some(peer) = link.connection.peer() {
-                let digits = peer.thumbprint();
-                let shown: String = digits.iter().map(|byte| format!("{byte:02X}")).collect();
-                audit = audit.with(Field::ClientCertificateThumbprint, shown);
-            }
-            audit
-        });
     }
 
     fn drop_link(&mut self, id: SlotId) {

@@ -12,14 +12,14 @@ use wire::time::{Instant, Now};
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::link::{HIGH_WATER, Link};
-use super::{Asked, Due, EventLoop, SlotId};
+use super::{Asked, Due, EventLoop, SlotId, Timers};
 use crate::diagnostics::{Service, session_node};
 use crate::event::{Audit, EventKind, Field};
 use crate::fault::MessageFate;
 use crate::service::{canonical, write_head, write_len, write_null_array};
-use crate::session::PublishRequest;
+use crate::session::{PublishRequest, Session};
 use crate::space;
-use crate::subscription::{Delivery, Message, Tick, status_change};
+use crate::subscription::{Delivery, Message, Subscriptions, Tick, status_change};
 
 /// Bytes of a Publish response before subscriptionId and behind notificationMessage, but for the results of
 /// acknowledgements; a few more than there are.
@@ -123,12 +123,8 @@ impl EventLoop {
     /// Brings Publish requests of a session and subscriptions that wait for them together.
     pub(super) fn answer_publish(&mut self, session: SlotId) {
         self.answer_all(session);
-        self.count_waiting(session);
-    }
-
-    pub(super) fn count_waiting(&self, session: SlotId) {
         if let Some(held) = self.sessions.get(session) {
-            held.record.publishing.set(held.requests.len() as u32);
+            held.count_waiting();
         }
     }
 
@@ -176,35 +172,15 @@ impl EventLoop {
             if self.repeat(session) {
                 continue;
             }
-            let Some(id) = self.next_waiting(session) else {
+            let Some(held) = self.sessions.get_mut(session) else {
+                return;
+            };
+            let (subscriptions, timers) = (&mut self.subscriptions, &mut self.timers);
+            let Some(id) = next_waiting(held, subscriptions, timers, self.now) else {
                 return;
             };
             self.send_notifications(session, id);
         }
-    }
-
-    /// The subscription that is served first: by priority, then the one that waited longest.
-    fn next_waiting(&mut self, session: SlotId) -> Option<u32> {
-        let (subscriptions, timers) = (&mut self.subscriptions, &mut self.timers);
-        let held = self.sessions.get_mut(session)?;
-        let now = self.now;
-        held.waiting.retain(|id| {
-            let Some(subscription) = subscriptions.get_mut(id) else {
-                return false;
-            };
-            if subscription.wants() && subscription.looks_first(now) {
-                timers.follow(subscription);
-            }
-            subscription.wants()
-        });
-        let subscriptions = &self.subscriptions;
-        let priority = |id: &u32| subscriptions.get(id).map_or(0, |s| s.terms.priority);
-        let highest = held.waiting.iter().map(priority).max()?;
-        let at = held.waiting.iter().position(|id| priority(id) == highest)?;
-        // Behind the others of its priority, should it want more.
-        let id = held.waiting.remove(at);
-        held.waiting.push(id);
-        Some(id)
     }
 
     /// Answers a Publish request with what a subscription has to tell, perhaps with faults in messages and values.
@@ -452,8 +428,8 @@ impl EventLoop {
         for waiting in &cancelled {
             self.refuse(session, waiting, StatusCode::BadRequestCancelledByClient);
         }
-        self.count_waiting(session);
         if let Some(held) = self.sessions.get(session) {
+            held.count_waiting();
             let (number, owner) = (held.record.number, &held.owner);
             self.shared.audit(|| {
                 Audit::new(
@@ -505,4 +481,29 @@ fn respond_to(
         }
         write_null_array(out);
     })
+}
+
+/// The subscription of a session that is served first: by priority, then the one that waited longest.
+fn next_waiting(
+    held: &mut Session,
+    subscriptions: &mut Subscriptions,
+    timers: &mut Timers,
+    now: Now,
+) -> Option<u32> {
+    held.waiting.retain(|id| {
+        let Some(subscription) = subscriptions.get_mut(id) else {
+            return false;
+        };
+        if subscription.wants() && subscription.looks_first(now) {
+            timers.follow(subscription);
+        }
+        subscription.wants()
+    });
+    let priority = |id: &u32| subscriptions.get(id).map_or(0, |s| s.terms.priority);
+    let highest = held.waiting.iter().map(priority).max()?;
+    let at = held.waiting.iter().position(|id| priority(id) == highest)?;
+    // Behind the others of its priority, should it want more.
+    let id = held.waiting.remove(at);
+    held.waiting.push(id);
+    Some(id)
 }

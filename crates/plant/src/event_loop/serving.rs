@@ -270,7 +270,7 @@ impl EventLoop {
                     if !renewed {
                         self.shared.counters.channels.add(1);
                     }
-                    self.audit_channel(id, StatusCode::Good);
+                    link.audit_channel(&self.shared, StatusCode::Good, now);
                     self.schedule(id);
                 }
                 Step::Request(request) => {

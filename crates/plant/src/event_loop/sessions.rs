@@ -107,27 +107,6 @@ impl EventLoop {
         }
     }
 
-    /// The channel of a connection as sessions see it.
-    fn channel(&self, link: SlotId) -> Result<Channel, StatusCode> {
-        let link = self
-            .links
-            .get(link)
-            .ok_or(StatusCode::BadSecureChannelClosed)?;
-        let channel = Channel {
-            id: link.connection.channel_id(),
-            protection: link.connection.protection(),
-            peer: link.connection.peer().cloned(),
-        };
-        // None is always taken by a connection, because discovery needs it; sessions do not.
-        // Over HTTPS it is TLS that protects.
-        let offered =
-            link.is_shared() || self.shared.config.protections.contains(&channel.protection);
-        match offered {
-            true => Ok(channel),
-            false => Err(StatusCode::BadSecurityPolicyRejected),
-        }
-    }
-
     /// Runs a session's job: at once where it costs nothing, and where authorities may have to be asked by those who wait
     /// for them.
     fn run_job<T: Send + 'static>(
@@ -160,7 +139,9 @@ impl EventLoop {
         request: &CreateSessionRequest,
     ) -> Result<(), StatusCode> {
         short(request)?;
-        let channel = self.channel(link)?;
+        let there = self.links.get(link);
+        let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
+        let channel = there.channel(&self.shared)?;
         let cost = match channel.peer {
             None => Cost::Nothing,
             Some(_) => Cost::Work,
@@ -279,7 +260,8 @@ impl EventLoop {
         self.proved(asked.link);
         match result {
             Ok(mut response) => {
-                if let Some(urls) = self.urls_for(asked.link)
+                let link = self.links.get(asked.link);
+                if let Some(urls) = link.and_then(|link| link.urls(&self.shared))
                     && let Some(endpoints) = &mut response.server_endpoints
                 {
                     advertise::move_to(endpoints, &urls);
@@ -307,7 +289,9 @@ impl EventLoop {
         if let (Err(status), None) = (&session, &home) {
             return Err(*status);
         }
-        let channel = self.channel(link)?;
+        let there = self.links.get(link);
+        let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
+        let channel = there.channel(&self.shared)?;
         let caller = Caller {
             core: self.loops.index(),
             asked: Asked {
@@ -315,11 +299,10 @@ impl EventLoop {
                 id,
                 handle: request.request_header.request_handle,
             },
-            address: self.links.get(link).and_then(Link::address),
-            known: self.is_known(link),
+            address: there.address(),
+            known: there.is_known(),
             signed: channel.protection != Protection::NONE,
-            encrypted: self.links.get(link).is_some_and(Link::is_shared)
-                || channel.protection.mode.encrypts(),
+            encrypted: there.is_shared() || channel.protection.mode.encrypts(),
         };
         match (session, home) {
             (Ok(session), _) => self.activate(session, caller, channel, request),
@@ -530,7 +513,9 @@ impl EventLoop {
                 self.refuse(session, &request, StatusCode::BadSecureChannelIdInvalid);
             }
         }
-        self.count_waiting(session);
+        if let Some(held) = self.sessions.get(session) {
+            held.count_waiting();
+        }
     }
 
     /// A helper is done with what a connection waited for.
