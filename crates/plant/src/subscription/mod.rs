@@ -29,7 +29,7 @@ pub use filter::Filter;
 pub use folded::Folding;
 pub use item::{Item, Parameters, Watch};
 pub use links::Links;
-pub use message::{Delivery, Draft, Message, status_change};
+pub use message::{Delivery, Message, status_change};
 pub use publishing::Tick;
 
 use std::sync::Arc;
