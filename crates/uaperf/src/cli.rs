@@ -4,6 +4,7 @@
 //! `pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode>`, one
 //! variant of [`Command`] and one line in [`Cli::run`].
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -84,6 +85,41 @@ enum Command {
     Config(settings::Args),
     Man(pages::Man),
     Completions(pages::Completions),
+}
+
+/// The arguments of `uaperf agent`, without those of all others, whose definition would be a part of what an agent that waits
+/// takes of its host's memory.
+#[derive(Debug, Parser)]
+#[command(
+    name = "uaperf",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub struct OfAgent {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Agent,
+}
+
+#[derive(Debug, Subcommand)]
+enum Agent {
+    Agent(fleet::agent::Args),
+}
+
+/// Whether a command line is that of an agent.
+pub fn is_of_agent(words: &[OsString]) -> bool {
+    words.get(1).is_some_and(|it| it == "agent")
+}
+
+impl OfAgent {
+    /// Carries it out.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        self.global.log.begin()?;
+        let Agent::Agent(args) = self.command;
+        fleet::agent::run(args, &self.global)
+    }
 }
 
 const EXIT_CODES: &str = "\
@@ -173,6 +209,16 @@ mod tests {
     #[test]
     fn the_definition_of_the_arguments_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_agent_has_the_same_arguments_alone_and_among_all_commands() {
+        let told = |mut command: clap::Command| {
+            command.build();
+            let agent = command.find_subcommand_mut("agent").unwrap();
+            agent.render_long_help().to_string()
+        };
+        assert_eq!(told(OfAgent::command()), told(Cli::command()));
     }
 
     /// What stands behind all commands: where, and the text.

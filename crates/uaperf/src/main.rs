@@ -63,7 +63,11 @@ mod written;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let done = usage::parse::<cli::Cli>(perfclient::spelled(std::env::args_os())).run();
+    let words = perfclient::spelled(std::env::args_os());
+    let done = match cli::is_of_agent(&words) {
+        true => usage::parse::<cli::OfAgent>(words).run(),
+        false => usage::parse::<cli::Cli>(words).run(),
+    };
     // What went wrong because an interrupt took the server away is no failure.
     serving::wait_if_clearing();
     let code = match done {
