@@ -65,8 +65,13 @@ impl Lab {
 
     /// An agent that waits.
     fn agent(&mut self, tenant: &str, name: &str) {
+        self.agent_for(tenant, name, "read,subscribe");
+    }
+
+    /// One that may do this.
+    fn agent_for(&mut self, tenant: &str, name: &str, loads: &str) {
         let url = self.broker.url();
-        let guard = ["--allow-from", "keys", "--targets", "*"];
+        let guard = ["--allow-from", "keys", "--targets", "*", "--loads", loads];
         let words = [
             "agent",
             "--nats",
@@ -316,4 +321,60 @@ fn a_broker_that_is_back_in_time_costs_nothing_and_one_that_is_not_an_agent_unti
         .map(|it| it["total"]["completed"].as_u64().unwrap())
         .sum();
     assert_eq!(completed(&run), each);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_at_a_broker_looks_at_its_host_for_a_phase_and_for_a_watch() {
+    let Some(mut lab) = Lab::new() else { return };
+    lab.agent_for("one", "a", "watch");
+    lab.agent_for("one", "b", "watch");
+    lab.agent("one", "c");
+    let (_, port) = lab.server.url.rsplit_once(':').unwrap();
+    let port = port.to_owned();
+    let scenario = |process: &str, host: &str| {
+        let text = format!(
+            "target = '{}'\n[[phase]]\nservice = 'read'\nnodes = '{NODES}'\nrate = '50/s'\nduration = '3s'\n\
+             security = 'none'\nobserve = ['{process}', '{host}']\n",
+            lab.server.url
+        );
+        std::fs::write(lab.folder.path().join("x.toml"), text).unwrap();
+        lab.said(&["run", "x.toml", "--out", "out", "--quiet"])
+    };
+    measured(&scenario(&format!("nats:lab/a::{port}"), "nats:lab/b"));
+    let run = lab.run("out/001-point1-1.json");
+    let all = run["phases"][0]["resources"].as_array().unwrap().iter();
+    let observed: Vec<&Value> = all.filter(|it| it["who"] == "observed").collect();
+    let found: Vec<(&str, &str)> = observed
+        .iter()
+        .map(|it| {
+            (
+                it["name"].as_str().unwrap(),
+                it["source"]["from"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(found, [("uaperf at a", "nats:lab/a"), ("b", "nats:lab/b")]);
+    let spent = observed[0]["window"]["cpu_cores"].as_f64().unwrap();
+    assert!(spent > 0.0, "{}", observed[0]);
+    // It is free again, and looks for others.
+    let target = format!("nats:lab/a::{port}");
+    let watched = lab.said(&["watch", &target, "--duration", "3s", "--json"]);
+    assert_eq!(watched.code, 0, "{}", watched.err);
+    assert!(watched.out.contains("\"uaperf at a\""), "{}", watched.out);
+    for (target, want) in [
+        (
+            "nats:lab/c",
+            "watch is not among its --loads: read, subscribe",
+        ),
+        ("nats:lab/a:nobody-is-called-so", "nobody-is-called-so"),
+        ("nats:lab/d", "it does not wait under the tag lab"),
+        ("nats:none", "no agent waits under the tag none"),
+        ("nats:lab*2", "want nats:TAG or nats:TAG/NAME"),
+        ("nats:lab:a;b", "want nats:TAG or nats:TAG/NAME"),
+    ] {
+        let told = lab.said(&["watch", target, "--duration", "1s"]);
+        assert_eq!(told.code, 2, "{target}: {}{}", told.out, told.err);
+        assert!(told.err.contains(want), "{want}: {}", told.err);
+    }
 }

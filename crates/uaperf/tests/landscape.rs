@@ -4,15 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::Value;
-use support::{Said, Telling, command, json, signal};
+use landscape::{Landscape, number, until_it_listens};
+use support::{Said, command, json};
 
+#[path = "support/landscape.rs"]
+mod landscape;
 mod support;
 
 /// Twenty devices on free ports. Those of one line fail each fifth write soon, those of the other begin anew.
@@ -46,77 +45,8 @@ action = "restart"
 for = "100ms"
 "#;
 
-/// Devices that run.
-struct Landscape {
-    child: Child,
-    said: Option<Telling>,
-    /// URL and name of each.
-    ready: Vec<(String, String)>,
-}
-
-impl Landscape {
-    fn start(folder: &Path, options: &[&str], devices: usize) -> Self {
-        let words = ["fleet", "serve", "devices.toml"];
-        let mut command = command(folder, &[&words[..], options].concat());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let said = Telling::of(&mut child);
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        let mut ready = Vec::new();
-        while ready.len() < devices {
-            let mut line = String::new();
-            assert!(out.read_line(&mut line).unwrap() > 0, "it ended early");
-            let line = line.trim().strip_prefix("READY ").unwrap();
-            let (url, name) = line.split_once(' ').unwrap();
-            ready.push((url.to_owned(), name.to_owned()));
-        }
-        std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
-        Self {
-            child,
-            said: Some(said),
-            ready,
-        }
-    }
-
-    fn until(&mut self, words: &str) {
-        self.said.as_mut().unwrap().until(words);
-    }
-
-    /// Interrupts it; its exit code.
-    fn end(mut self) -> Option<i32> {
-        let rest = self.said.take().unwrap().whole();
-        signal(self.child.id(), "INT");
-        let status = self.child.wait().unwrap();
-        rest.join().unwrap();
-        status.code()
-    }
-}
-
-impl Drop for Landscape {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 fn said(folder: &Path, words: &[&str]) -> Said {
     Said::by(&mut command(folder, words))
-}
-
-fn until_it_listens(url: &str) {
-    let address = url.strip_prefix("opc.tcp://").unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
-    while let Err(error) = TcpStream::connect(address) {
-        assert!(Instant::now() < end, "{url}: {error}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// Of a JSON value by its path.
-fn number(of: &Value, path: &str) -> u64 {
-    of.pointer(path)
-        .and_then(Value::as_u64)
-        .unwrap_or_else(|| panic!("no {path} in {of:#}"))
 }
 
 #[test]

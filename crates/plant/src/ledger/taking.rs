@@ -7,10 +7,10 @@ use std::ops::AddAssign;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How clients took what there was for them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taking {
     /// Times that a subscription had something to send and no Publish request to send it with.
     pub publish_gaps: u64,
@@ -35,7 +35,7 @@ pub struct Taking {
 }
 
 /// What clients owe at one moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakingNow {
     /// Subscriptions that have something to send and no Publish request.
     pub waiting: u64,

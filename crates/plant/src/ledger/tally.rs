@@ -1,13 +1,13 @@
 //! What is counted of values and of messages, as plain numbers.
 
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Makes a struct of counts that can be added up and laid out as a row of numbers.
 macro_rules! counts {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: u64,)*
         }
@@ -116,7 +116,7 @@ pub enum ItemKind {
 }
 
 /// All counts of a subscription, or of several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Of items whose values follow from the time alone.
     pub computed: Values,

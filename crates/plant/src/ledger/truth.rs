@@ -3,7 +3,7 @@
 
 use record::run::Internals;
 use record::{Sendings, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use std::time::SystemTime;
 
@@ -16,7 +16,7 @@ use crate::space::{Source, Space, publish_subscribe};
 use wire::time::Now;
 
 /// How often values were renewed since the server started, watched or not.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Updates {
     /// Values that follow from the time alone.
     pub computed: u64,

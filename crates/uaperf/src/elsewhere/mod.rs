@@ -1,8 +1,9 @@
 //! What processes and machines of other hosts spend: figures that somebody there finds, as samples on our clock.
 //!
 //! A [`Site`] says where. Each has a thread, which reads an exporter's page again and again ([`scrape`]) or listens to
-//! `uaperf watch --pipe` at the other end of an ssh ([`piped`], [`served`]). Samples and gaps stand in a [`Course`].
+//! `uaperf watch --pipe` at the other end of an ssh ([`piped`], [`served`]) or to an agent at a broker ([`brokered`]). Samples and gaps stand in a [`Course`].
 
+mod brokered;
 mod course;
 mod piped;
 mod scrape;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 
 pub use self::course::{Course, Event, Point, Step};
 pub use self::site::{HOST, Site};
+pub use self::speech::FromWatch;
 use crate::failure::Failure;
 
 /// Who is looked at, and by whom.
@@ -43,7 +45,9 @@ pub struct Elsewhere {
     pub known: Known,
     course: Arc<Mutex<Course>>,
     stop: Sender<()>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
+    /// Whoever looks has to hear that nobody wants it any more: it would wait for that.
+    waits: bool,
 }
 
 /// What a thread that looks has.
@@ -81,11 +85,13 @@ impl Elsewhere {
         let (known, thread) = match site {
             Site::Prometheus { page, name } => scrape::open(site, page, name.as_deref(), every, desk),
             Site::Ssh { way, what } => piped::open(site, way, what, every, desk),
+            Site::Nats { spec, what } => brokered::open(site, spec, what, every, desk),
         }
         .map_err(|why| {
             let hint = match site {
                 Site::Prometheus { .. } => "open the page in a browser: it has to be in the text format of Prometheus",
                 Site::Ssh { .. } => "uaperf of the same version has to be there, and ssh to log in without a password",
+                Site::Nats { .. } => "on its host: uaperf agent --nats URL --tag TAG --allow-from FILE --targets HOST --loads watch",
             };
             Failure::usage(format!("{site}: {why}")).hint(hint)
         })?;
@@ -93,7 +99,8 @@ impl Elsewhere {
             known,
             course,
             stop,
-            thread,
+            thread: Some(thread),
+            waits: matches!(site, Site::Nats { .. }),
         })
     }
 
@@ -104,15 +111,29 @@ impl Elsewhere {
 
     /// Whether nothing more comes.
     pub fn has_ended(&self) -> bool {
-        self.thread.is_finished()
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// Ends it with a last look, and gives what came.
-    pub fn finish(self) -> (Known, Course) {
+    pub fn finish(mut self) -> (Known, Course) {
+        self.end();
+        let course = std::mem::take(&mut *lock(&self.course));
+        (self.known.clone(), course)
+    }
+
+    fn end(&mut self) {
         // Gone only if the thread has ended.
         let _ = self.stop.send(());
-        let _ = self.thread.join();
-        let course = std::mem::take(&mut *lock(&self.course));
-        (self.known, course)
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        if self.waits {
+            self.end();
+        }
     }
 }

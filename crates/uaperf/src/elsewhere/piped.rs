@@ -23,7 +23,7 @@ const CONNECTING: Duration = Duration::from_secs(30);
 const EXCHANGES: u32 = 8;
 const CLOCK: Duration = Duration::from_secs(1);
 /// Looks that are so late are missing.
-const LATE: Duration = Duration::from_secs(2);
+pub const LATE: Duration = Duration::from_secs(2);
 
 /// Starts it there and waits for its first look.
 pub fn open(
@@ -45,11 +45,7 @@ pub fn open(
         carrier,
         letters,
         bands: Bands::default(),
-        desk,
-        every,
-        heard: Instant::now(),
-        last: None,
-        ended: false,
+        looks: Looks::new(desk, every),
     };
     let hello = match line.open() {
         Ok(hello) => hello,
@@ -58,17 +54,7 @@ pub fn open(
             return Err(why);
         }
     };
-    let known = Known {
-        name: match &hello.process {
-            Some((name, _)) => format!("{} at {}", plain(name), site.host()),
-            None => site.host().to_owned(),
-        },
-        from: site.to_string(),
-        by: plain(&format!("uaperf {} on {}", hello.version, hello.host)),
-        is_host: hello.process.is_none(),
-        pid: hello.process.map(|it| it.1),
-        every,
-    };
+    let known = known(site, site.to_string(), hello, every);
     let thread = std::thread::Builder::new().name("listen".into());
     let thread = thread
         .spawn(move || line.go_on())
@@ -80,12 +66,112 @@ struct Line {
     carrier: Carrier,
     letters: Receiver<Came<FromWatch>>,
     bands: Bands,
+    looks: Looks,
+}
+
+/// What comes of somebody who looks there.
+pub struct Looks {
     desk: Desk,
-    every: Duration,
+    /// The time between two looks.
+    pub every: Duration,
     heard: Instant,
+    /// When it was said last that none comes.
+    late: Instant,
     /// When the last look was taken, on our clock.
-    last: Option<Instant>,
-    ended: bool,
+    pub last: Option<Instant>,
+    /// Nothing more comes.
+    pub ended: bool,
+}
+
+impl Looks {
+    /// None came yet.
+    pub fn new(desk: Desk, every: Duration) -> Self {
+        Self {
+            desk,
+            every,
+            heard: Instant::now(),
+            late: Instant::now(),
+            last: None,
+            ended: false,
+        }
+    }
+
+    /// Takes a look that came now; `bands` are those of the clocks there.
+    pub fn take(&mut self, message: FromWatch, bands: &Bands, came: Stamp) {
+        match message {
+            FromWatch::Look {
+                at,
+                mut totals,
+                cost_ns,
+            } => {
+                self.heard = Instant::now();
+                for task in totals.tasks.iter_mut().flatten() {
+                    task.name = plain(&task.name);
+                }
+                let Some((at, error)) = ours(bands, at, came) else {
+                    self.desk
+                        .gap("the clocks contradict each other: one was stopped".to_owned());
+                    return;
+                };
+                self.last = Some(at);
+                self.desk.tell(Event::Point(Box::new(Point {
+                    at,
+                    error,
+                    clock_ns: None,
+                    totals: *totals,
+                    cost_ns,
+                })));
+            }
+            FromWatch::Ended { why } => self.end(why),
+            FromWatch::Hello(_) | FromWatch::Refused { .. } | FromWatch::Clock { .. } => {}
+        }
+    }
+
+    /// Nothing more comes.
+    pub fn end(&mut self, why: String) {
+        self.desk.gap(why);
+        self.ended = true;
+    }
+
+    /// Says so where a look should have come.
+    pub fn miss(&mut self) {
+        let silent = self.heard.elapsed();
+        if silent > LATE + self.every && self.late.elapsed() > Duration::from_secs(1) {
+            self.late = Instant::now();
+            self.desk
+                .gap("no look came; the network or the host may be down".to_owned());
+        }
+    }
+
+    /// Whether nobody wants looks any more.
+    pub fn is_stopped(&self) -> bool {
+        self.desk.stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Empty)
+    }
+}
+
+/// A moment of the clock there on ours, and how far that may be off. It came later than that, whatever the clocks say.
+fn ours(bands: &Bands, there: Stamp, came: Stamp) -> Option<(Instant, Duration)> {
+    let band = bands.mono(came.mono_ns)?;
+    let ours = there.mono_ns as f64 - band.middle();
+    let now = (Instant::now(), stamp().mono_ns);
+    let ago = (now.1 as f64 - ours).max(0.0);
+    let at = now.0.checked_sub(Duration::from_nanos(ago as u64))?;
+    Some((at, Duration::from_nanos(band.error().ceil() as u64)))
+}
+
+/// Who looks there, as it said.
+pub fn known(site: &Site, from: String, hello: Hello, every: Duration) -> Known {
+    Known {
+        name: match &hello.process {
+            Some((name, _)) => format!("{} at {}", plain(name), site.host()),
+            None => site.host().to_owned(),
+        },
+        from,
+        by: plain(&format!("uaperf {} on {}", hello.version, hello.host)),
+        is_host: hello.process.is_none(),
+        pid: hello.process.map(|it| it.1),
+        every,
+    }
 }
 
 impl Line {
@@ -104,7 +190,7 @@ impl Line {
     fn greet(&self) {
         self.say(&ToWatch::Hello {
             version: VERSION.to_owned(),
-            every_ns: nanos(self.every),
+            every_ns: nanos(self.looks.every),
         });
     }
 
@@ -152,10 +238,9 @@ impl Line {
 
     fn go_on(mut self) {
         let mut clock = Instant::now() + CLOCK;
-        let mut late = Instant::now();
         // Told to stop, it asks for one look more: what was on its way was taken too early.
         let mut over = None::<Instant>;
-        while !self.ended && over.is_none_or(|it| it.elapsed() < LATE) {
+        while !self.looks.ended && over.is_none_or(|it| it.elapsed() < LATE) {
             let now = Instant::now();
             if now >= clock {
                 clock = now + CLOCK;
@@ -166,25 +251,16 @@ impl Line {
             match self.letters.recv_timeout(wait) {
                 Ok(Came::Message(message, at)) => {
                     self.take(message, at);
-                    if over.is_some_and(|over| self.last.is_some_and(|it| it >= over)) {
+                    if over.is_some_and(|over| self.looks.last.is_some_and(|it| it >= over)) {
                         break;
                     }
                 }
-                Ok(Came::End(why)) => {
-                    self.desk.gap(why);
-                    self.ended = true;
-                }
+                Ok(Came::End(why)) => self.looks.end(why),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            let silent = self.heard.elapsed();
-            if silent > LATE + self.every && late.elapsed() > Duration::from_secs(1) {
-                late = Instant::now();
-                self.desk
-                    .gap("no look came; the network or the host may be down".to_owned());
-            }
-            let stops = self.desk.stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Empty);
-            if stops && over.is_none() {
+            self.looks.miss();
+            if self.looks.is_stopped() && over.is_none() {
                 over = Some(Instant::now());
                 self.greet();
             }
@@ -204,44 +280,7 @@ impl Line {
                 sent,
                 answered,
             }),
-            FromWatch::Look {
-                at,
-                mut totals,
-                cost_ns,
-            } => {
-                self.heard = Instant::now();
-                for task in totals.tasks.iter_mut().flatten() {
-                    task.name = plain(&task.name);
-                }
-                let Some((at, error)) = self.ours(at, answered) else {
-                    self.desk
-                        .gap("the clocks contradict each other: one was stopped".to_owned());
-                    return;
-                };
-                self.last = Some(at);
-                self.desk.tell(Event::Point(Box::new(Point {
-                    at,
-                    error,
-                    clock_ns: None,
-                    totals: *totals,
-                    cost_ns,
-                })));
-            }
-            FromWatch::Ended { why } => {
-                self.desk.gap(why);
-                self.ended = true;
-            }
-            FromWatch::Hello(_) | FromWatch::Refused { .. } => {}
+            other => self.looks.take(other, &self.bands, answered),
         }
-    }
-
-    /// A moment of its clock on ours, and how far that may be off. It came later than that, whatever the clocks say.
-    fn ours(&self, there: Stamp, came: Stamp) -> Option<(Instant, Duration)> {
-        let band = self.bands.mono(came.mono_ns)?;
-        let ours = there.mono_ns as f64 - band.middle();
-        let now = (Instant::now(), stamp().mono_ns);
-        let ago = (now.1 as f64 - ours).max(0.0);
-        let at = now.0.checked_sub(Duration::from_nanos(ago as u64))?;
-        Some((at, Duration::from_nanos(band.error().ceil() as u64)))
     }
 }

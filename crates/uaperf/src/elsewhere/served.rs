@@ -1,4 +1,5 @@
-//! `uaperf watch --pipe`: looks here for somebody at the other end of standard input and output.
+//! `uaperf watch --pipe`: looks here for somebody at the other end of standard input and output. Agents look for their
+//! controllers in the same way.
 
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -6,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use fleet::Stamp;
 use fleet::frame::encode;
-use observe::{NotAvailable, Process, Totals, Tree, name_of, thread_cpu};
+use observe::{Figure, NotAvailable, Process, Totals, Tree, name_of, thread_cpu};
 use plan::unit::duration::nanos;
 
 use super::piped::CLOSEST;
 use super::site::HOST;
 use super::speech::{FromWatch, Hello, ToWatch};
+use crate::failure::Failure;
 use crate::fleet::VERSION;
 use crate::fleet::pipe::{self, stamp};
 use crate::watch::process;
@@ -77,17 +79,9 @@ pub fn serve(what: &str) -> anyhow::Result<ExitCode> {
         .name("tells".into())
         .spawn(move || pipe::write(crate::screen::pipe(), &frames))?;
     let found = Subject::find(what);
-    let hello = |process| {
-        FromWatch::Hello(Hello {
-            version: VERSION.to_owned(),
-            host: gethostname::gethostname().to_string_lossy().into_owned(),
-            process,
-            every_ns: nanos(CLOSEST),
-        })
-    };
     match found {
         Ok((subject, process)) => {
-            say(&out, &hello(process));
+            say(&out, &FromWatch::Hello(hello(process)));
             work(subject, &letters, &out);
         }
         Err(why) => {
@@ -104,10 +98,9 @@ fn say(out: &Sender<Vec<u8>>, what: &FromWatch) -> bool {
     encode(what).is_ok_and(|frame| out.send(frame).is_ok())
 }
 
-fn work(mut subject: Subject, letters: &Receiver<Inbox>, out: &Sender<Vec<u8>>) {
-    let before = thread_cpu();
+fn work(subject: Subject, letters: &Receiver<Inbox>, out: &Sender<Vec<u8>>) {
+    let mut eye = Eye::at(subject);
     let (mut next, mut every) = (None::<Instant>, CLOSEST);
-    let mut closely = Instant::now();
     let mut heard = Instant::now();
     loop {
         let now = Instant::now();
@@ -144,32 +137,98 @@ fn work(mut subject: Subject, letters: &Receiver<Inbox>, out: &Sender<Vec<u8>>) 
         let Some(due) = next.filter(|due| *due <= Instant::now()) else {
             continue;
         };
-        let close = Instant::now() >= closely;
+        let look = eye.look(every);
+        if !say(out, &look) || matches!(look, FromWatch::Ended { .. }) {
+            return;
+        }
+        next = Some(after(due, every));
+    }
+}
+
+/// When it is looked next: looks that would come late are left out.
+fn after(due: Instant, every: Duration) -> Instant {
+    let mut after = due + every;
+    while after <= Instant::now() {
+        after += every;
+    }
+    after
+}
+
+/// Who looks, at what.
+struct Eye {
+    subject: Subject,
+    /// The CPU of this thread before it looked.
+    before: Figure<Duration>,
+    /// When threads are told one by one again.
+    closely: Instant,
+}
+
+impl Eye {
+    fn at(subject: Subject) -> Self {
+        Self {
+            subject,
+            before: thread_cpu(),
+            closely: Instant::now(),
+        }
+    }
+
+    /// What was spent by now, or that it has ended.
+    fn look(&mut self, every: Duration) -> FromWatch {
+        let close = Instant::now() >= self.closely;
         if close {
-            closely = Instant::now() + CLOSELY.max(every);
+            self.closely = Instant::now() + CLOSELY.max(every);
         }
         let at = stamp();
-        let totals = match subject.look(close) {
+        let totals = match self.subject.look(close) {
             Ok(totals) => Box::new(totals),
-            Err(why) => {
-                say(out, &FromWatch::Ended { why });
-                return;
-            }
+            Err(why) => return FromWatch::Ended { why },
         };
-        let cost = thread_cpu().and_then(|now| Ok(now.saturating_sub(before.clone()?)));
-        let look = FromWatch::Look {
+        let cost = thread_cpu().and_then(|now| Ok(now.saturating_sub(self.before.clone()?)));
+        FromWatch::Look {
             at,
             totals,
             cost_ns: cost.ok().map(nanos),
-        };
-        if !say(out, &look) {
-            return;
         }
-        // Looks that would come late are left out.
-        let mut after = due + every;
-        while after <= Instant::now() {
-            after += every;
+    }
+}
+
+/// Who looks here, and at what.
+fn hello(process: Option<(String, u32)>) -> Hello {
+    Hello {
+        version: VERSION.to_owned(),
+        host: gethostname::gethostname().to_string_lossy().into_owned(),
+        process,
+        every_ns: nanos(CLOSEST),
+    }
+}
+
+/// Looks for a controller of a fleet until it is over or what is looked at has ended; with a last look.
+pub fn look(
+    what: &str,
+    every: Duration,
+    begin: &dyn Fn() -> bool,
+    tell: &dyn Fn(&FromWatch),
+    is_over: &dyn Fn() -> bool,
+) -> anyhow::Result<()> {
+    let (subject, process) = Subject::find(what).map_err(Failure::new)?;
+    if !begin() {
+        return Err(Failure::interrupted().into());
+    }
+    tell(&FromWatch::Hello(hello(process)));
+    let every = every.max(CLOSEST);
+    let mut eye = Eye::at(subject);
+    let mut due = Instant::now();
+    loop {
+        let over = is_over();
+        if over || due <= Instant::now() {
+            let look = eye.look(every);
+            tell(&look);
+            if over || matches!(look, FromWatch::Ended { .. }) {
+                return Ok(());
+            }
+            due = after(due, every);
         }
-        next = Some(after);
+        let left = due.saturating_duration_since(Instant::now());
+        std::thread::sleep(left.min(CLOSEST / 2));
     }
 }

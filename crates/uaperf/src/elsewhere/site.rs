@@ -1,10 +1,10 @@
-//! What is observed on another host, as typed: `prom:http://host:9100#name`, `ssh:user@host:what`.
+//! What is observed on another host, as typed: `prom:http://host:9100#name`, `ssh:user@host:what`, `nats:tag/name:what`.
 
 use std::fmt;
 
 use revocation::Address;
 
-use crate::fleet::Way;
+use crate::fleet::{Spec, Way};
 
 /// Where somebody looks for us, and at what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,10 +23,18 @@ pub enum Site {
         /// A process as `uaperf watch` finds it there, or `host`.
         what: String,
     },
+    /// An agent that waits at a broker.
+    Nats {
+        /// It, or one of a tag.
+        spec: Spec,
+        /// As above.
+        what: String,
+    },
 }
 
 const PROMETHEUS: &str = "prom:";
 const SSH: &str = "ssh:";
+const NATS: &str = "nats:";
 
 /// The machine itself.
 pub const HOST: &str = "host";
@@ -36,6 +44,9 @@ impl Site {
     pub fn read(typed: &str) -> Option<Result<Self, String>> {
         if let Some(url) = typed.strip_prefix(PROMETHEUS) {
             return Some(prometheus(url));
+        }
+        if let Some(rest) = typed.strip_prefix(NATS) {
+            return Some(nats(typed, rest));
         }
         Some(ssh(typed, typed.strip_prefix(SSH)?))
     }
@@ -73,18 +84,28 @@ fn ssh(typed: &str, rest: &str) -> Result<Site, String> {
         program => format!("{SSH}{to}:{program}"),
     };
     let way: Way = way.parse()?;
-    let what = if what.is_empty() { HOST } else { what };
-    // It becomes a word of a shell there.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+:".contains(c);
-    if what.starts_with('-') || !what.chars().all(is_plain) {
-        return Err(format!(
-            "{typed:?}: want ssh:HOST, ssh:HOST:PID, ssh:HOST:NAME or ssh:HOST::PORT, or ssh:HOST:/path/to/uaperf:NAME"
-        ));
+    let want = "want ssh:HOST, ssh:HOST:PID, ssh:HOST:NAME or ssh:HOST::PORT, or ssh:HOST:/path/to/uaperf:NAME";
+    let what = there(what).ok_or_else(|| format!("{typed:?}: {want}"))?;
+    Ok(Site::Ssh { way, what })
+}
+
+fn nats(typed: &str, rest: &str) -> Result<Site, String> {
+    let (who, what) = rest.split_once(':').unwrap_or((rest, ""));
+    let want = "want nats:TAG or nats:TAG/NAME, with :PID, :NAME or ::PORT behind it";
+    let what = there(what).ok_or_else(|| format!("{typed:?}: {want}"))?;
+    let spec: Spec = format!("{NATS}{who}").parse()?;
+    match spec.is_weighed() {
+        true => Err(format!("{typed:?}: {want}")),
+        false => Ok(Site::Nats { spec, what }),
     }
-    Ok(Site::Ssh {
-        way,
-        what: what.to_owned(),
-    })
+}
+
+/// What is looked at there: it becomes a word of a shell.
+fn there(what: &str) -> Option<String> {
+    let what = if what.is_empty() { HOST } else { what };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+:".contains(c);
+    let fine = !what.starts_with('-') && what.chars().all(is_plain);
+    fine.then(|| what.to_owned())
 }
 
 impl fmt::Display for Site {
@@ -100,6 +121,7 @@ impl fmt::Display for Site {
                 Way::Local(_) => f.write_str("local"),
                 Way::Nats { tag, .. } => f.write_str(tag),
             },
+            Self::Nats { spec, .. } => spec.fmt(f),
         }
     }
 }
@@ -113,6 +135,11 @@ impl Site {
                 Way::Ssh { to, .. } => to,
                 Way::Local(_) => "local",
                 Way::Nats { tag, .. } => tag,
+            },
+            Self::Nats { spec, .. } => match spec.way() {
+                Way::Nats { tag, name } => name.as_ref().unwrap_or(tag),
+                Way::Ssh { to, .. } => to,
+                Way::Local(_) => "local",
             },
         }
     }
@@ -128,7 +155,7 @@ mod tests {
     fn a_page_has_its_usual_path_and_a_name_behind_it() {
         let read = |typed: &str| match Site::read(typed).unwrap().unwrap() {
             Site::Prometheus { page, name } => (page.to_string(), name),
-            Site::Ssh { .. } => panic!("{typed}"),
+            Site::Ssh { .. } | Site::Nats { .. } => panic!("{typed}"),
         };
         let url = |text: &str| text.to_owned();
         assert_eq!(
@@ -146,6 +173,25 @@ mod tests {
         assert_eq!(Site::read(":4840"), None);
         for wrong in ["prom:", "prom:https://a", "prom:a:9100", "prom:http://a#"] {
             assert!(Site::read(wrong).unwrap().unwrap_err().contains("want"));
+        }
+    }
+
+    #[test]
+    fn an_agent_at_a_broker_has_a_tag_and_what_to_look_at() {
+        let read = |typed: &str| match Site::read(typed).unwrap().unwrap() {
+            Site::Nats { spec, what } => (spec.to_string(), what),
+            other => panic!("{other:?}"),
+        };
+        for (typed, spec, what) in [
+            ("nats:lab", "nats:lab", "host"),
+            ("nats:lab/plc1.south:4711", "nats:lab/plc1.south", "4711"),
+            ("nats:lab/plc1::4840", "nats:lab/plc1", ":4840"),
+        ] {
+            assert_eq!(read(typed), (spec.to_owned(), what.to_owned()), "{typed}");
+        }
+        for wrong in ["nats:", "nats:a.b", "nats:a*2", "nats:a:--x", "nats:a:$(x)"] {
+            let why = Site::read(wrong).unwrap().unwrap_err();
+            assert!(why.contains("want"), "{wrong}: {why}");
         }
     }
 

@@ -18,10 +18,12 @@ use wire::time::Instant;
 
 use super::VERSION;
 use super::guard::{self, Guard};
+use super::landscape;
 use super::nats;
 use super::pipe::{self, End, stamp};
 use super::shelf::Shelf;
-use super::task::{Books, Load, Part, Task, Word};
+use super::task::{Books, Load, Part, Role, Task, Watches, Word};
+use crate::elsewhere::{FromWatch, served};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::publishing::phase::SERVICES as PUBSUB;
@@ -244,7 +246,11 @@ fn done(share: &Share, guard: &Guard, at: At<'_>) -> anyhow::Result<Done> {
                 control: at.control,
                 global: at.global,
             };
-            let books = role::carry_out(*role, &stage);
+            let books = match *role {
+                Role::Serve(it) => landscape::carry_out(&it, &stage),
+                Role::Watch(it) => watch(&it, &stage),
+                other => role::carry_out(other, &stage),
+            };
             ended(books.is_ok())?;
             return Ok(Done {
                 books: books?,
@@ -281,6 +287,19 @@ fn done(share: &Share, guard: &Guard, at: At<'_>) -> anyhow::Result<Done> {
     Ok(Done { books, on: on.ok() })
 }
 
+/// Looks for a controller.
+fn watch(role: &Watches, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
+    let tell = |look: &FromWatch| {
+        // It is as long as a process has threads.
+        pack(look).into_iter().for_each(|bytes| (stage.tell)(bytes));
+    };
+    let begin = || (stage.ready)().is_some();
+    let is_over = || stage.control.is_over();
+    let every = Duration::from_nanos(role.every_ns);
+    served::look(&role.what, every, &begin, &tell, &is_over)?;
+    Ok(Vec::new())
+}
+
 /// Who this is.
 fn hello(guard: &Guard) -> Hello {
     let machine = observe::fingerprint();
@@ -292,7 +311,10 @@ fn hello(guard: &Guard) -> Hello {
         platform: machine.build.target,
         cores: u32::try_from(cores).unwrap_or(u32::MAX),
         services: {
-            let all = quick::SERVICES.iter().chain(&PUBSUB);
+            let all = quick::SERVICES
+                .iter()
+                .chain(&PUBSUB)
+                .chain(&["serve", "watch"]);
             all.map(|it| (*it).to_owned()).collect()
         },
         limits: {

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use fleet::frame::encode;
 use fleet::{Bands, Controller, Event, FromAgent, Hello, Settings, Share, Stamp};
 use load::transport::Clock;
+use plan::Seat;
 
 use super::VERSION;
 use super::carrier::{self, Came, Carrier};
+use super::key::Own;
 use super::nats::{self, Station};
 use super::pipe::stamp;
 use super::spec::{Place, Way};
@@ -80,6 +82,23 @@ impl Crew {
             Err(RecvTimeoutError::Timeout) => Some(None),
             Err(RecvTimeoutError::Disconnected) => None,
         }
+    }
+
+    /// A share, signed for an agent that wants that.
+    pub fn signed(&self, agent: usize, seats: Vec<Seat>, task: Vec<u8>) -> anyhow::Result<Share> {
+        let mut share = Share {
+            seats,
+            task,
+            proof: None,
+        };
+        let standings = self.standings();
+        let hello = standings.get(agent).and_then(|it| it.hello.as_ref());
+        if let Some(nonce) = hello.map(|it| &it.nonce).filter(|it| !it.is_empty())
+            && let Some(key) = Own::usual()?
+        {
+            share.proof = Some(key.sign(&share.signed(nonce)?));
+        }
+        Ok(share)
     }
 
     /// Gives agents their shares; those without one are not needed.

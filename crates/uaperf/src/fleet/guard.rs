@@ -13,8 +13,9 @@ use record::Timestamp;
 use wire::url::Url;
 
 use super::key::{self, Public};
+use super::landscape;
 use super::pattern::matches;
-use super::task::{Load, Role, Task};
+use super::task::{Load, Role, Serves, Task};
 use crate::failure::Failure;
 use crate::{access, place, proxy, quick, screen};
 
@@ -33,8 +34,8 @@ pub struct Args {
         requires = "allow_from"
     )]
     targets: Vec<Pattern>,
-    /// Make only these kinds of load: a command such as read, subscribe, write or connect; publish, listen; overload (more than a server says that
-    /// it takes)
+    /// Make only these kinds of load: a command such as read, subscribe, write or connect; publish, listen; serve (devices of
+    /// a landscape); watch (processes of its host); overload (more than a server says that it takes)
     #[arg(
         long,
         value_name = "KIND",
@@ -72,8 +73,9 @@ const OVERLOAD: &str = "overload";
 /// Options of a load that an agent takes.
 const LOAD: [&str; 4] = ["--threads", "--pin", "--ignore-limits", "--allow"];
 
-/// What agents do of PubSub; publishers are held to the targets as loads are, listeners to the addresses at which they listen.
-const ROLES: [&str; 2] = ["publish", "listen"];
+/// What agents do beside loads; publishers are held to the targets as loads are, listeners and devices to the addresses at
+/// which they listen.
+const ROLES: [&str; 4] = ["publish", "listen", "serve", "watch"];
 
 /// Options of a publisher or a listener that an agent takes: none that names a file.
 const OF_ROLES: [&str; 19] = [
@@ -100,6 +102,17 @@ const OF_ROLES: [&str; 19] = [
 
 /// Those of listeners alone, and of who logs in.
 const OF_LISTENERS: [&str; 3] = ["--same-clock", "--discovery", "--user"];
+
+/// Options of devices that an agent takes.
+const OF_DEVICES: [&str; 7] = [
+    "--trust",
+    "--threads",
+    "--memory",
+    "--grace",
+    "--revocation",
+    "--revocation-fail",
+    "--revocation-timeout",
+];
 
 /// Bytes that no command has been signed with before.
 const NONCE: usize = 32;
@@ -300,7 +313,11 @@ impl Guard {
             Task::Late(_) => return Ok(()),
             Task::Role(role) => {
                 wants(role.name().1)?;
-                return self.allows_role(role);
+                return match &**role {
+                    Role::Serve(it) => self.allows_devices(it),
+                    Role::Watch(_) => Ok(()),
+                    _ => self.allows_role(role),
+                };
             }
         };
         let Load {
@@ -324,6 +341,23 @@ impl Guard {
             let url = url.map_err(|error| error.to_string())?;
             if !self.targets.iter().any(|it| it.allows(&url)) {
                 return Err(format!("{target} is not among its --targets"));
+            }
+        }
+        Ok(())
+    }
+
+    fn allows_devices(&self, role: &Serves) -> Result<(), String> {
+        let is_known = |word: &&String| {
+            let name = word.split('=').next().unwrap_or(word);
+            OF_DEVICES.contains(&name)
+        };
+        if let Some(word) = role.words.iter().find(|it| !is_known(it)) {
+            return Err(format!("{word} is no option for an agent"));
+        }
+        for url in landscape::addresses(role)? {
+            let (host, port) = host_and_port(&url);
+            if !self.targets.iter().any(|it| it.allows_place(host, port)) {
+                return Err(format!("{url} is not among its --targets"));
             }
         }
         Ok(())
@@ -486,6 +520,42 @@ mod tests {
             &far,
             "opc.udp://10.0.1.9:4840 is not among its --targets",
         );
+    }
+
+    #[test]
+    fn devices_are_held_to_where_they_listen_and_publish_and_name_no_files() {
+        let guard = |targets: &[&str]| Guard {
+            known: Vec::new(),
+            targets: targets.iter().map(|it| it.parse().unwrap()).collect(),
+            loads: vec!["serve".to_owned()],
+            nonce: Vec::new(),
+            journal: None,
+        };
+        let task = |more: &str, host: Option<&str>, word: &str| {
+            Task::Role(Box::new(Role::Serve(Serves {
+                text: format!("[[group]]\nname = 'a'\ncount = 3\nport = 7000\n{more}"),
+                name: "south".to_owned(),
+                devices: vec![(1, 3)],
+                host: host.map(str::to_owned),
+                words: vec![word.to_owned()],
+            })))
+        };
+        let own = guard(&["127.0.0.1:7001", "127.0.0.1:7002"]);
+        assert_eq!(own.allows(&task("", None, "--trust")), Ok(()));
+        let refused = |guard: &Guard, task: &Task, want: &str| {
+            let why = guard.allows(task).unwrap_err();
+            assert!(why.contains(want), "{why}");
+        };
+        // Whoever is reached by others listens on all addresses, whatever name is said.
+        let reached = task("", Some("127.0.0.1"), "--trust");
+        refused(&own, &reached, "opc.tcp://0.0.0.0:7001 is not among");
+        assert_eq!(guard(&["0.0.0.0"]).allows(&reached), Ok(()));
+        let publishes = task("publish = ['opc.udp://10.0.0.7:4840']", None, "--trust");
+        refused(&own, &publishes, "opc.udp://10.0.0.7:4840 is not among");
+        let file = task("plant = '/etc/passwd'", None, "--trust");
+        refused(&own, &file, "no plant files");
+        let ledger = task("", None, "--ledger=/etc/passwd");
+        refused(&own, &ledger, "no option for an agent");
     }
 
     #[test]

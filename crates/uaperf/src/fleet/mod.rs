@@ -27,12 +27,14 @@ mod spec;
 mod sum;
 mod task;
 
+pub use crew::Crew;
+pub use nats::resolved;
 pub use roles::{Came, Roles, now_ns, wait_until};
 pub use shared::Fleet;
 pub use shelf::kept;
-pub use spec::{Spec, Way};
+pub use spec::{Spec, Way, places};
 pub use sum::Shared;
-pub use task::{Hint, Listens, Part, Publishes, Role, Word};
+pub use task::{Hint, Listens, Part, Publishes, Role, Task, Watches, Word};
 
 use std::process::ExitCode;
 use std::time::Duration;

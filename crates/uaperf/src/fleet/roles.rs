@@ -1,4 +1,4 @@
-//! Agents that do different things at the same time: one publishes, others listen.
+//! Agents that do different things at the same time: one publishes, others listen; each serves devices of its own.
 
 use std::time::{Duration, Instant};
 
@@ -76,8 +76,8 @@ impl Roles {
         })
     }
 
-    /// Gives each its role, and waits until all are ready and have a moment to begin at. `many` says how many listeners
-    /// or publishers each of them is.
+    /// Gives each its role, and waits until all are ready and have a moment to begin at. `many` says how many listeners,
+    /// publishers or devices each of them is.
     pub fn begin(
         &mut self,
         roles: Vec<Role>,
@@ -91,6 +91,7 @@ impl Roles {
             let is_secret = match &role {
                 Role::Publish(it) => it.secret.is_some() || !it.keys.is_empty(),
                 Role::Listen(it) => it.secret.is_some() || !it.keys.is_empty(),
+                Role::Serve(_) | Role::Watch(_) => false,
             };
             let place = self.fleet.places.get(agent).map(|it| &it.way);
             if is_secret && matches!(place, Some(Way::Nats { .. })) && !nats::is_private() {
@@ -119,6 +120,21 @@ impl Roles {
     /// How many there are.
     pub fn count(&self) -> usize {
         self.fleet.places.len()
+    }
+
+    /// How much each of them is given, beside the others.
+    pub fn weights(&self) -> Vec<u32> {
+        self.fleet.weights()
+    }
+
+    /// The name by which the host of an agent is reached; none of one on this machine.
+    pub fn host(&self, agent: usize) -> Option<String> {
+        let way = &self.fleet.places.get(agent)?.way;
+        if !matches!(way, Way::Nats { .. }) {
+            return way.host().map(str::to_owned);
+        }
+        let hello = self.fleet.crew.standings().into_iter().nth(agent)?.hello;
+        hello.map(|it| it.host)
     }
 
     /// Why an agent gives nothing.

@@ -11,7 +11,6 @@ use plan::{Phase, Seat, Work};
 use record::run::{Figure, Host, HostClock};
 
 use super::crew::{Crew, Standing, instant};
-use super::key::Own;
 use super::ledger::{self, Ledger};
 use super::nats;
 use super::shelf::{self, Shelf};
@@ -159,7 +158,7 @@ impl Fleet {
     }
 
     /// How much of the load each agent gets; nothing where it is lost.
-    fn weights(&self) -> Vec<u32> {
+    pub(super) fn weights(&self) -> Vec<u32> {
         let standings = self.crew.standings();
         let cores = standings.iter().map(|it| it.hello.as_ref()?.cores.into());
         let cores = cores.map(|it: Option<u32>| it.unwrap_or(1));
@@ -306,19 +305,7 @@ impl Fleet {
         seats: Vec<Seat>,
         task: Vec<u8>,
     ) -> anyhow::Result<Share> {
-        let mut share = Share {
-            seats,
-            task,
-            proof: None,
-        };
-        let standings = self.crew.standings();
-        let hello = standings.get(agent).and_then(|it| it.hello.as_ref());
-        if let Some(nonce) = hello.map(|it| &it.nonce).filter(|it| !it.is_empty())
-            && let Some(key) = Own::usual()?
-        {
-            share.proof = Some(key.sign(&share.signed(nonce)?));
-        }
-        Ok(share)
+        self.crew.signed(agent, seats, task)
     }
 
     /// Asks agents of a load for the books that they have kept; whoever takes them keeps them before the agents need to

@@ -82,6 +82,14 @@ impl Spec {
         self.weight != Weight::Parts(1)
     }
 
+    /// One on this machine.
+    pub const fn here() -> Self {
+        Self {
+            way: Way::Local(1),
+            weight: Weight::Parts(1),
+        }
+    }
+
     /// One of them, with its name.
     pub fn named(&self, name: &str) -> Self {
         match &self.way {
@@ -123,6 +131,16 @@ const MOST: u32 = 256;
 
 /// One agent does not get more than so many times the load of another one.
 const HEAVIEST: u32 = 1000;
+
+impl Way {
+    /// The name by which a host is reached that ssh reaches.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Ssh { to, .. } => Some(to.rsplit_once('@').map_or(to, |(_, host)| host)),
+            Self::Local(_) | Self::Nats { .. } => None,
+        }
+    }
+}
 
 impl FromStr for Spec {
     type Err = String;

@@ -23,13 +23,17 @@ pub enum Task {
     Role(Box<Role>),
 }
 
-/// What one agent does of a phase of PubSub.
+/// What one agent does of a phase of PubSub or of a landscape, or beside a load.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Role {
     /// It publishes.
     Publish(Publishes),
     /// It listens.
     Listen(Listens),
+    /// It serves devices.
+    Serve(Serves),
+    /// It looks at its host, or at a process there.
+    Watch(Watches),
 }
 
 impl Role {
@@ -38,14 +42,18 @@ impl Role {
         match self {
             Self::Publish(_) => ("publishes", "publish"),
             Self::Listen(_) => ("listens", "listen"),
+            Self::Serve(_) => ("serves", "serve"),
+            Self::Watch(_) => ("watches", "watch"),
         }
     }
 
-    /// Where to or from.
+    /// Where to or from; of devices the name of their landscape; what is looked at.
     pub fn url(&self) -> &str {
         match self {
             Self::Publish(it) => &it.url,
             Self::Listen(it) => &it.url,
+            Self::Serve(it) => &it.name,
+            Self::Watch(it) => &it.what,
         }
     }
 
@@ -54,8 +62,34 @@ impl Role {
         match self {
             Self::Publish(it) => &it.words,
             Self::Listen(it) => &it.words,
+            Self::Serve(it) => &it.words,
+            Self::Watch(_) => &[],
         }
     }
+}
+
+/// Who looks at a host, or at a process there.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Watches {
+    /// At what, as `uaperf watch` takes it.
+    pub what: String,
+    /// How often, in nanoseconds.
+    pub every_ns: u64,
+}
+
+/// Devices of a landscape.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Serves {
+    /// The file.
+    pub text: String,
+    /// The landscape's name.
+    pub name: String,
+    /// Which devices, by their places among all: ranges, each from one up to another.
+    pub devices: Vec<(usize, usize)>,
+    /// The name by which clients on other hosts reach this one; none for clients of this one.
+    pub host: Option<String>,
+    /// The options of `uaperf fleet serve`.
+    pub words: Vec<String>,
 }
 
 /// A publisher.

@@ -65,10 +65,9 @@ fn is_plain(word: &str) -> bool {
 fn words(way: &Way, typed: &[String], settings: &[Setting]) -> Result<Vec<String>, Refusal> {
     let mut words = typed.to_vec();
     let is_said = |option: &str| settings.iter().any(|it| it.option == option);
-    if let Way::Ssh { to, .. } = way
+    if let Some(host) = way.host()
         && !["listen", "host", "advertise"].into_iter().any(is_said)
     {
-        let host = to.rsplit_once('@').map_or(to.as_str(), |(_, host)| host);
         words.push("--listen=0.0.0.0".to_owned());
         words.push(format!("--host={host}"));
     }

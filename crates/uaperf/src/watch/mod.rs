@@ -40,8 +40,8 @@ use crate::screen::{is_gone, out, tell};
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A process by its id, its name or the port that it listens on (:4840), or a stack that `uaperf peers` started. Of
-    /// another host: prom:http://HOST:9100, with #NAME for a process (a page for Prometheus), or ssh:HOST, with :PID,
-    /// :NAME or ::PORT
+    /// another host: prom:http://HOST:9100, with #NAME for a process (a page for Prometheus), or ssh:HOST or
+    /// nats:TAG/NAME (an agent that waits at a broker), with :PID, :NAME or ::PORT
     #[arg(value_name = "TARGET", required = true)]
     targets: Vec<String>,
     /// Time between two looks

@@ -1,5 +1,6 @@
 //! The server of NATS on a free port of the loopback, which ends with its test.
 
+#![allow(dead_code, reason = "no test needs all of it")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::net::{TcpListener, TcpStream};

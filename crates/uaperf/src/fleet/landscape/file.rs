@@ -17,6 +17,7 @@ use wire::channel::Protection;
 
 use super::schedule::{self, Event, EventTable, time};
 use crate::failure::Failure;
+use crate::fleet::spec::Spec;
 use crate::place;
 use crate::publishing::broker::Url;
 
@@ -36,6 +37,8 @@ struct Document {
 struct GroupTable {
     name: Spanned<String>,
     count: Option<Spanned<i64>>,
+    on: Option<Spanned<String>>,
+    host: Option<Spanned<String>>,
     port: Option<Spanned<i64>>,
     profile: Option<Spanned<String>>,
     plant: Option<Spanned<PathBuf>>,
@@ -55,8 +58,10 @@ struct GroupTable {
 pub struct Landscape {
     /// Its name: the certificates of its devices are kept under it.
     pub name: String,
-    /// Where all of them listen.
-    pub listen: IpAddr,
+    /// What it was read from.
+    pub text: String,
+    /// Where all of them listen, where that is said.
+    pub listen: Option<IpAddr>,
     /// Devices alike.
     pub groups: Vec<Group>,
     /// What happens when, in the order of time.
@@ -68,8 +73,14 @@ pub struct Landscape {
 pub struct Group {
     /// What their names begin with.
     pub name: String,
+    /// The agents that serve them, where that is said.
+    pub on: Option<Spec>,
+    /// The name by which their host is reached, where that is said.
+    pub host: Option<String>,
     /// What is in their address space.
     pub plant: Arc<Plant>,
+    /// Whether a file of this host says so.
+    pub is_file: bool,
     /// Whose keys their certificates have; no certificates without.
     pub keys: Option<Keys>,
     /// What they offer, where it is not all that their certificates allow.
@@ -85,6 +96,10 @@ pub struct Group {
 pub struct Device {
     /// `GROUP-N`.
     pub name: String,
+    /// Its place among all of the landscape.
+    pub place: usize,
+    /// Its place in its group.
+    pub n: u16,
     /// Where it listens; 0 for a free port.
     pub port: u16,
     /// Its name for people.
@@ -95,6 +110,8 @@ pub struct Device {
 
 /// Devices of a landscape at most: so many ports there are.
 const MOST: usize = 60_000;
+/// Agents have files of their own hosts.
+pub const NO_FILES: &str = "agents have no plant files (want a profile)";
 /// Where the first group begins, unless it says otherwise.
 const PORT: u16 = 4840;
 /// The kinds of keys by their names.
@@ -129,16 +146,18 @@ impl Landscape {
             None => plain(stem).unwrap_or_else(|| "landscape".to_owned()),
         };
         let listen = match &document.listen {
-            Some(text) => text
-                .get_ref()
-                .parse()
-                .map_err(|_| Complaint::about(text, "want an address such as 127.0.0.1"))?,
-            None => IpAddr::from([127, 0, 0, 1]),
+            Some(text) => Some(
+                text.get_ref()
+                    .parse()
+                    .map_err(|_| Complaint::about(text, "want an address such as 127.0.0.1"))?,
+            ),
+            None => None,
         };
         let mut groups: Vec<Group> = Vec::new();
         let mut next = PORT;
         for table in &document.group {
-            let group = group(table, &name, &mut next, folder)?;
+            let before = groups.iter().map(|it| it.devices.len()).sum();
+            let group = group(table, (&name, before), &mut next, folder)?;
             if groups.iter().any(|it| it.name == group.name) {
                 let table = &table.get_ref().name;
                 return Err(Complaint::about(table, "there is a group of this name"));
@@ -159,10 +178,17 @@ impl Landscape {
         let events = schedule::events(&document.event, &names)?;
         Ok(Self {
             name,
+            text: text.to_owned(),
             listen,
             groups,
             events,
         })
+    }
+
+    /// Whether a text names files; it is read to find that out, they are not.
+    pub fn names_files(text: &str) -> bool {
+        let document: Result<Document, _> = toml::from_str(text);
+        document.is_ok_and(|it| it.group.iter().any(|it| it.get_ref().plant.is_some()))
     }
 
     /// All devices.
@@ -207,7 +233,7 @@ fn once_each(table: &Spanned<GroupTable>, groups: &[Group]) -> Read<()> {
 
 fn group(
     table: &Spanned<GroupTable>,
-    landscape: &str,
+    (landscape, before): (&str, usize),
     next: &mut u16,
     folder: &Path,
 ) -> Read<Group> {
@@ -244,6 +270,7 @@ fn group(
             })?
             .saturating_add(1);
     }
+    let (on, reached) = placed(about)?;
     let plant = plant(about, folder)?;
     if let (Some(file), Some(what)) = (&about.plant, unfit(&plant, count)) {
         return Err(Complaint::about(file, what));
@@ -263,10 +290,13 @@ fn group(
                 .replace("{host}", &host)
         };
         let own = || format!("urn:{host}:uaperf:{landscape}:{device}");
+        let place = u16::try_from(n - 1).unwrap_or(u16::MAX);
         Device {
+            place: before + usize::from(place),
+            n: place,
             port: match first {
                 0 => 0,
-                first => first.saturating_add(u16::try_from(n - 1).unwrap_or(u16::MAX)),
+                first => first.saturating_add(place),
             },
             application: application.as_deref().map_or_else(|| device.clone(), fill),
             uri: uri.as_deref().map_or_else(own, fill),
@@ -279,8 +309,31 @@ fn group(
         security,
         publish: publish(about)?,
         plant: Arc::new(plant),
+        is_file: about.plant.is_some(),
+        on,
+        host: reached,
         name,
     })
+}
+
+/// The agents that serve a group, and the name by which their host is reached.
+fn placed(about: &GroupTable) -> Read<(Option<Spec>, Option<String>)> {
+    let spec = |text: &Spanned<String>| {
+        let spec: Result<Spec, String> = text.get_ref().parse();
+        spec.map_err(|what| Complaint::about(text, what))
+    };
+    let on = about.on.as_ref().map(spec).transpose()?;
+    if let (Some(file), Some(_)) = (&about.plant, &on) {
+        return Err(Complaint::about(file, NO_FILES));
+    }
+    let host = |text: &Spanned<String>| {
+        let is_name = |it: char| it.is_ascii_alphanumeric() || "._-[]:".contains(it);
+        match !text.get_ref().is_empty() && text.get_ref().chars().all(is_name) {
+            true => Ok(text.get_ref().clone()),
+            false => Err(Complaint::about(text, "want a host's name or its address")),
+        }
+    };
+    Ok((on, about.host.as_ref().map(host).transpose()?))
 }
 
 fn plant(about: &GroupTable, folder: &Path) -> Read<Plant> {

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use observe::Process;
 use plan::unit::{Bytes, Rate, duration};
 use plant::{Counted, Watch};
+use wire::url::Url;
 
 use super::file::{Group, Landscape};
 use super::ledger::Happened;
 use super::schedule::Event;
-use super::start::Running;
 use crate::screen::{self, tell};
 
 /// What is in a file, for who checks it.
@@ -27,11 +27,12 @@ pub fn contents(landscape: &Landscape) -> String {
         // Writing into a text never fails.
         let _ = writeln!(
             text,
-            "  {:<16} {} of {} with {variables} variables, {}",
+            "  {:<16} {} of {} with {variables} variables, {}{}",
             group.name,
             several(group.devices.len(), "device"),
             group.plant.name,
-            ports(group)
+            ports(group),
+            (group.on.as_ref()).map_or_else(String::new, |on| format!(", on {on}"))
         );
     }
     for event in &landscape.events {
@@ -48,7 +49,8 @@ pub fn contents(landscape: &Landscape) -> String {
     text
 }
 
-fn several(n: usize, what: &str) -> String {
+/// So many of something.
+pub fn several(n: usize, what: &str) -> String {
     match n {
         1 => format!("1 {what}"),
         n => format!("{n} {what}s"),
@@ -64,37 +66,66 @@ fn ports(group: &Group) -> String {
     }
 }
 
+/// What it took until all of them were there.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Begun {
+    /// How many there are.
+    pub devices: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// How much of it went into certificates.
+    pub certificates: Duration,
+    /// Of their processes, where that is known.
+    pub memory: Option<u64>,
+    /// Agents that serve them.
+    pub agents: usize,
+}
+
 /// All of them are there.
-pub fn begun(landscape: &Landscape, running: &Running) -> String {
-    let memory = match Process::own().sample().rss_bytes {
-        Ok(bytes) => format!(", {} of memory", Bytes::show(bytes as f64)),
-        Err(_) => String::new(),
+pub fn begun(landscape: &Landscape, it: &Begun) -> String {
+    let memory = it.memory.map_or_else(String::new, |bytes| {
+        format!(", {} of memory", Bytes::show(bytes as f64))
+    });
+    let agents = match it.agents {
+        0 => String::new(),
+        n => format!(" on {}", several(n, "agent")),
     };
     format!(
-        "{}: {} began in {}, of which {} for certificates{memory}; Ctrl-C ends",
+        "{}: {}{agents} began in {}, of which {} for certificates{memory}; Ctrl-C ends",
         landscape.name,
-        several(running.watches.len(), "device"),
-        duration::show(running.took),
-        duration::show(running.certificates),
+        several(it.devices, "device"),
+        duration::show(it.took),
+        duration::show(it.certificates),
     )
 }
 
-/// Where to connect to: a range of ports for a group if its ports follow each other, as commands take it; else each.
-pub fn ready(landscape: &Landscape, running: &Running) -> Vec<String> {
+/// Where to connect to: a range of ports for devices of a group on a host if their ports follow each other, as commands take
+/// it; else each. `urls` are those of all devices, in the order of the file.
+pub fn ready(landscape: &Landscape, urls: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
-    for (group, servers) in landscape.groups.iter().zip(&running.groups) {
-        let follow = |pair: &[plant::Server]| match pair {
-            [one, two] => one.address().port().checked_add(1) == Some(two.address().port()),
-            _ => false,
-        };
-        match (servers.first(), servers.last()) {
-            (Some(first), Some(last)) if servers.len() > 1 && servers.windows(2).all(follow) => {
-                let (url, port) = (first.url(), last.address().port());
-                lines.push(format!("{url}-{port} {}", group.name));
-            }
-            _ => {
-                let each = group.devices.iter().zip(servers);
-                lines.extend(each.map(|(it, server)| format!("{} {}", server.url(), it.name)));
+    let mut rest = urls;
+    for group in &landscape.groups {
+        let (these, others) = rest.split_at(group.devices.len().min(rest.len()));
+        rest = others;
+        let mut devices = group.devices.iter();
+        let read: Vec<(&String, Option<Url>)> =
+            these.iter().map(|url| (url, url.parse().ok())).collect();
+        let host = |it: &(&String, Option<Url>)| it.1.as_ref().map(|url| url.host().to_owned());
+        let port = |it: &(&String, Option<Url>)| it.1.as_ref().map_or(0, Url::port);
+        for same in read.chunk_by(|a, b| host(a) == host(b)) {
+            let follow = same
+                .windows(2)
+                .all(|pair| matches!(pair, [a, b] if port(a).checked_add(1) == Some(port(b))));
+            let names = devices.by_ref().take(same.len());
+            match (same, same.last()) {
+                ([first, _, ..], Some(last)) if follow => {
+                    names.for_each(drop);
+                    lines.push(format!("{}-{} {}", first.0, port(last), group.name));
+                }
+                _ => {
+                    let each = same.iter().zip(names);
+                    lines.extend(each.map(|((url, _), it)| format!("{url} {}", it.name)));
+                }
             }
         }
     }
@@ -103,7 +134,7 @@ pub fn ready(landscape: &Landscape, running: &Running) -> Vec<String> {
 
 /// Something happened.
 pub fn event(event: &Event, happened: &Happened) -> String {
-    let (at, count) = (duration::show(happened.at), happened.struck);
+    let (at, count) = (duration::show(happened.at()), happened.struck);
     let what = match event.action.as_str() {
         "fault" => event.fault.to_string(),
         action => format!("{action} ({})", event.fault),
@@ -115,26 +146,39 @@ pub fn event(event: &Event, happened: &Happened) -> String {
     )
 }
 
+/// How all are, now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// What they counted.
+    pub counted: Counted,
+    /// Of their processes, where that is known.
+    pub memory: Option<u64>,
+}
+
 /// The line that shows how all are.
 pub struct Live {
-    watches: Vec<Watch>,
-    process: Process,
+    devices: usize,
     before: (Instant, Counted),
 }
 
 impl Live {
     /// Begins to look.
-    pub fn new(watches: &[Watch]) -> Self {
+    pub fn new(devices: usize) -> Self {
         Self {
-            before: (Instant::now(), sum(watches)),
-            watches: watches.to_vec(),
-            process: Process::own(),
+            devices,
+            before: (Instant::now(), Counted::default()),
         }
     }
 
-    /// Looks, and shows it: in the place of the line before on a terminal, elsewhere where anything has changed.
-    pub fn look(&mut self, up: Duration, happened: &[Happened], next: Option<Duration>) {
-        let now = (Instant::now(), sum(&self.watches));
+    /// Shows how they are: in the place of the line before on a terminal, elsewhere where anything has changed.
+    pub fn look(
+        &mut self,
+        up: Duration,
+        look: Look,
+        happened: &[Happened],
+        next: Option<Duration>,
+    ) {
+        let now = (Instant::now(), look.counted);
         let seconds = (now.0 - self.before.0).as_secs_f64().max(1e-9);
         let rate = |of: fn(&Counted) -> u64| {
             let more = of(&now.1).saturating_sub(of(&self.before.1));
@@ -142,14 +186,14 @@ impl Live {
         };
         let mut line = format!(
             "{} devices, {} away, {} sessions, {} items, {} requests, {} values",
-            self.watches.len(),
+            self.devices,
             away(happened, up),
             now.1.sessions,
             now.1.items,
             rate(|it| it.requests),
             rate(|it| it.notifications),
         );
-        if let Ok(bytes) = self.process.sample().rss_bytes {
+        if let Some(bytes) = look.memory {
             line += &format!(", {}", Bytes::show(bytes as f64));
         }
         if let Some(next) = next {
@@ -165,19 +209,26 @@ impl Live {
     }
 }
 
-fn sum(watches: &[Watch]) -> Counted {
-    let mut sum = Counted::default();
+/// How devices of this process are.
+pub fn look(watches: &[Watch], process: &mut Process) -> Look {
+    let mut counted = Counted::default();
     for watch in watches {
-        sum += watch.counted();
+        counted += watch.counted();
     }
-    sum
+    Look {
+        counted,
+        memory: process.sample().rss_bytes.ok(),
+    }
 }
 
 /// How many are away because of what happened.
 fn away(happened: &[Happened], now: Duration) -> usize {
     let mut places: Vec<usize> = happened
         .iter()
-        .filter(|it| it.away.is_some_and(|away| now < it.at.saturating_add(away)))
+        .filter(|it| {
+            it.away
+                .is_some_and(|away| now < it.at().saturating_add(away))
+        })
         .flat_map(|it| it.places.iter().copied())
         .collect();
     places.sort_unstable();

@@ -3,27 +3,37 @@
 mod file;
 mod ledger;
 mod live;
+mod part;
+mod placed;
 mod schedule;
+mod share;
 mod start;
+
+pub use part::{addresses, carry_out};
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use observe::Process;
 use plan::unit::{Bytes, duration};
 
-use crate::failure::Failure;
+use super::spec::Spec;
+use crate::failure::{FAILED, Failure};
 use crate::global::Global;
 use crate::looking_up;
 use crate::screen::{self, tell};
 use crate::serve::memory;
 use crate::serve::running::{self, End};
 use file::Landscape;
-use ledger::Happened;
-use live::Live;
-use start::{Patience, Running};
+use ledger::{Happened, Joint, Sheet, Struck, happened};
+use live::{Begun, Live};
+use share::Part;
+use start::Running;
 
 /// Serve hundreds to thousands of simulated devices, with faults by schedule and one ledger of all of them
 #[derive(Debug, clap::Args)]
@@ -35,6 +45,10 @@ pub struct Args {
     /// Say what is in the file and whether anything is wrong with it; serve nothing
     #[arg(long)]
     check: bool,
+    /// Have agents serve the devices of groups that do not say it themselves with `on`: local:N, ssh:host, ssh:user@host,
+    /// ssh:host:/path/to/uaperf, nats:TAG or nats:TAG/NAME, with *N or *cores behind it for its part
+    #[arg(long, value_name = "SPEC", value_delimiter = ',')]
+    fleet: Vec<Spec>,
     /// End by itself after so long [default: with Ctrl-C]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     duration: Option<Duration>,
@@ -66,11 +80,26 @@ pub struct Args {
     with_parent: bool,
 }
 
+impl Args {
+    /// The options for an agent.
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![format!("--grace={}ns", duration::nanos(self.grace))];
+        words.extend(self.threads.map(|n| format!("--threads={n}")));
+        words.extend(self.memory.map(|it| format!("--memory={}", it.0)));
+        match self.trust {
+            true => words.push("--trust".to_owned()),
+            false => words.extend(self.looking_up.words()),
+        }
+        words
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   uaperf fleet serve devices.toml
   uaperf fleet serve devices.toml --check
   uaperf fleet serve devices.toml --trust --duration 10m --ledger truth.json --each
+  uaperf fleet serve devices.toml --trust --fleet ssh:lab@pc1,ssh:lab@pc2
 
 A landscape of two lines, of which one restarts:
   [[group]]
@@ -88,7 +117,8 @@ A landscape of two lines, of which one restarts:
   action = \"restart\"
   for = \"5s\"
 
-Ends with exit code 0 after --duration and with Ctrl-C, and writes its ledger either way.";
+Ends with exit code 0 after --duration and with Ctrl-C, and writes its ledger either way; with exit code 1 where the
+ledger of an agent is missing.";
 
 /// Carries out `uaperf fleet serve`.
 pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
@@ -100,26 +130,12 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.ledger {
         running::check_ledger(path)?;
     }
-    // Certificates of many devices take a while, in which somebody may have enough of it.
-    let patience = Patience::new(running::endings(args.with_parent)?);
-    let running = start::start(&landscape, args, global, &patience)?;
+    let ended = running::endings(args.with_parent)?;
     let quiet = args.quiet || args.with_parent;
-    if !quiet {
-        tell!("{}", live::begun(&landscape, &running));
-    }
-    let mut out = screen::out();
-    for line in live::ready(&landscape, &running) {
-        writeln!(out, "READY {line}")?;
-    }
-    out.flush()?;
-    let ended = patience.into_inner();
-    let (happened, end) = pass_time(&landscape, &running, args.duration, quiet, &ended)?;
-    let watches = running.stop(match end {
-        // Whoever started this waits for its end and not for its words.
-        Some(End::Parent) => None,
-        Some(End::Signal) | None => Some(args.grace),
-    });
-    let joint = ledger::Joint::read(&landscape, &watches, happened);
+    let joint = match placed::is_asked(&landscape, args) {
+        true => placed::serve(&landscape, args, global, ended, quiet)?,
+        false => here(&landscape, args, global, ended, quiet)?,
+    };
     if let Some(path) = &args.ledger {
         let text = joint.to_json(args.each);
         running::write_ledger(path, &text)?;
@@ -127,7 +143,88 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
     if !quiet {
         write!(screen::out(), "{}", joint.totals())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match joint.is_whole() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FAILED),
+    })
+}
+
+/// Serves all devices in this process until it ends; gives their ledger.
+fn here(
+    landscape: &Landscape,
+    args: &Args,
+    global: &Global,
+    ended: Receiver<End>,
+    quiet: bool,
+) -> anyhow::Result<Joint> {
+    let all = Part {
+        devices: &[],
+        host: None,
+    };
+    // Certificates of many devices take a while, in which somebody may have enough of it.
+    let patience = Patience::new(ended);
+    let is_over = || patience.is_over();
+    let running = start::start(landscape, &all, args, global, &is_over)?;
+    let mut process = Process::own();
+    if !quiet {
+        let begun = Begun {
+            devices: running.watches.len(),
+            took: running.took,
+            certificates: running.certificates,
+            memory: process.sample().rss_bytes.ok(),
+            agents: 0,
+        };
+        tell!("{}", live::begun(landscape, &begun));
+    }
+    let urls: Vec<String> = running
+        .watches
+        .iter()
+        .map(|it| it.url().to_owned())
+        .collect();
+    let mut out = screen::out();
+    for line in live::ready(landscape, &urls) {
+        writeln!(out, "READY {line}")?;
+    }
+    out.flush()?;
+    let ended = patience.into_inner();
+    let (struck, end) = pass_time(landscape, &running, args.duration, quiet, &ended)?;
+    let watches = running.stop(match end {
+        // Whoever started this waits for its end and not for its words.
+        Some(End::Parent) => None,
+        Some(End::Signal) | None => Some(args.grace),
+    });
+    let sheet = Sheet::read(landscape, &all, &watches);
+    Ok(Joint::here(landscape, sheet, happened(landscape, &struck)))
+}
+
+/// Whether somebody has had enough of it meanwhile.
+struct Patience {
+    ended: Mutex<Receiver<End>>,
+    over: AtomicBool,
+}
+
+impl Patience {
+    /// As long as nobody ends it.
+    fn new(ended: Receiver<End>) -> Self {
+        Self {
+            ended: Mutex::new(ended),
+            over: AtomicBool::new(false),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        if self.ended.lock().is_ok_and(|it| it.try_recv().is_ok()) {
+            self.over.store(true, Ordering::Relaxed);
+        }
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// Who waits for the end from now on.
+    fn into_inner(self) -> Receiver<End> {
+        self.ended
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// How often is looked.
@@ -140,39 +237,40 @@ fn pass_time(
     most: Option<Duration>,
     quiet: bool,
     ended: &Receiver<End>,
-) -> anyhow::Result<(Vec<Happened>, Option<End>)> {
+) -> anyhow::Result<(Vec<Struck>, Option<End>)> {
     let start = Instant::now();
-    let mut live = (!quiet).then(|| Live::new(&running.watches));
-    let mut events = landscape.events.iter().peekable();
-    let mut happened = Vec::new();
+    let mut live = (!quiet).then(|| Live::new(running.watches.len()));
+    let mut process = Process::own();
+    let mut schedule = landscape.events.iter().enumerate().peekable();
+    let mut struck = Vec::new();
     loop {
         let now = start.elapsed();
-        while let Some(event) = events.next_if(|event| event.at <= now) {
-            let it = running.strike(event, start)?;
-            if !quiet {
+        for it in running.strike(&mut schedule, start)? {
+            struck.push(it);
+            if let Some(event) = landscape.events.get(it.event).filter(|_| !quiet) {
                 screen::status("");
-                tell!("{}", live::event(event, &it));
+                tell!("{}", live::event(event, &Happened::of(event, it)));
             }
-            happened.push(it);
         }
         if most.is_some_and(|most| now >= most) {
-            return Ok((happened, None));
+            return Ok((struck, None));
         }
-        let next = events.peek().map(|event| event.at);
+        let next = schedule.peek().map(|(_, event)| event.at);
         let wait = [next, most]
             .into_iter()
             .flatten()
             .map(|at| at.saturating_sub(now))
             .fold(EVERY, Duration::min);
         match ended.recv_timeout(wait) {
-            Ok(end) => return Ok((happened, Some(end))),
+            Ok(end) => return Ok((struck, Some(end))),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Failure::new("nobody is left who could end this").into());
             }
         }
         if let Some(live) = &mut live {
-            live.look(start.elapsed(), &happened, next);
+            let look = live::look(&running.watches, &mut process);
+            live.look(start.elapsed(), look, &happened(landscape, &struck), next);
         }
     }
 }

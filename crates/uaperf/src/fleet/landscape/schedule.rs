@@ -29,7 +29,7 @@ pub struct Event {
     pub at: Duration,
     /// Whom it happens to, as it was typed.
     pub pattern: String,
-    /// Whom it happens to, by their places.
+    /// Whom it happens to, by their places, in order.
     pub devices: Vec<usize>,
     /// What, as it was typed.
     pub action: String,
@@ -37,6 +37,13 @@ pub struct Event {
     pub fault: Fault,
     /// For how long it takes them away, if it does.
     pub away: Option<Duration>,
+}
+
+impl Event {
+    /// Whether it happens to a device.
+    pub fn hits(&self, place: usize) -> bool {
+        self.devices.binary_search(&place).is_ok()
+    }
 }
 
 /// A device that restarts and does not say for how long.

@@ -1,28 +1,32 @@
 //! The devices of a landscape as they run.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
-use std::sync::{Mutex, PoisonError};
+use std::iter::{Enumerate, Peekable};
+use std::net::{IpAddr, SocketAddr};
+use std::slice::Iter;
 use std::time::{Duration, Instant, SystemTime};
 
 use pki::Store;
 use pki::store::Wanted;
+use plan::unit::duration::nanos;
 use plant::{Config, Server, Site, StartError, TrustPolicy, Watch};
 use wire::budget::Budget;
 use wire::channel::Protection;
 
 use super::Args;
 use super::file::{Device, Group, Landscape};
-use super::ledger::Happened;
+use super::ledger::Struck;
 use super::schedule::Event;
+use super::share::Part;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::place;
 use crate::screen::{self, tell};
 use crate::serve::publishing::{self, Publishers};
-use crate::serve::running::{self, End};
+use crate::serve::running;
 use crate::serve::{self, memory};
+
+/// Events that have not happened yet, with their places.
+pub type Schedule<'a> = Peekable<Enumerate<Iter<'a, Event>>>;
 
 /// Devices that run.
 pub struct Running {
@@ -30,6 +34,8 @@ pub struct Running {
     pub groups: Vec<Vec<Server>>,
     /// All of them, in the order of the file.
     pub watches: Vec<Watch>,
+    /// Their places among all of the landscape.
+    places: Vec<usize>,
     publishers: Vec<Publishers>,
     /// How long it took until all were there.
     pub took: Duration,
@@ -45,12 +51,13 @@ struct Common {
     connections: usize,
 }
 
-/// Starts all of them.
+/// Starts all of a part, as long as nobody has had enough of it.
 pub fn start(
     landscape: &Landscape,
+    part: &Part<'_>,
     args: &Args,
     global: &Global,
-    patience: &Patience,
+    is_over: &(dyn Fn() -> bool + Sync),
 ) -> anyhow::Result<Running> {
     let begun = Instant::now();
     let store = Store::new(global.pki()?.join("landscapes").join(&landscape.name));
@@ -63,7 +70,7 @@ pub fn start(
             TrustPolicy::asking(store, args.looking_up.revocation(), asker)
         }
     };
-    let count = landscape.devices().count();
+    let count = landscape.devices().filter(|it| part.has(it)).count();
     let site = Site::start(args.threads.unwrap_or(0).into(), trust.asks());
     let common = Common {
         site: site.map_err(|error| Failure::new(format!("cannot serve devices: {error}")))?,
@@ -74,6 +81,7 @@ pub fn start(
     let mut running = Running {
         groups: Vec::new(),
         watches: Vec::new(),
+        places: Vec::new(),
         publishers: Vec::new(),
         took: Duration::ZERO,
         certificates: Duration::ZERO,
@@ -81,28 +89,39 @@ pub fn start(
     let mut publishers = publishing::Ids::default();
     for group in &landscape.groups {
         let before = Instant::now();
-        let identities = identities(landscape, group, &store, patience)?;
+        let listen = part.listen(landscape);
+        let of_part = part.of(group);
+        let identities = identities(group, (listen, part.host(group)), &of_part, &store, is_over)?;
+        let mut identities = identities.into_iter();
         running.certificates += before.elapsed();
         let mut servers = Vec::new();
-        for (n, device) in group.devices.iter().enumerate() {
-            if patience.is_over() {
+        for device in &group.devices {
+            if is_over() {
                 return Err(Failure::interrupted().into());
             }
-            let identity = identities.get(n).cloned();
             let mut config = config(group, &common);
-            config.listen = SocketAddr::new(landscape.listen, device.port);
+            // Those of other processes have ids of their own, too.
+            publishers.give(&mut config.publish);
+            if !part.has(device) {
+                continue;
+            }
+            let identity = identities.next();
+            config.listen = SocketAddr::new(listen, device.port);
+            if let Some(host) = part.host(group) {
+                config.host = Some(host.to_owned());
+            }
             config.name.clone_from(&device.application);
             config.application_uri.clone_from(&device.uri);
             config.identity = identity;
             let ports = [&mut config.wss, &mut config.https];
             for port in ports.into_iter().flatten().filter(|port| **port > 0) {
-                *port = port.saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
+                *port = port.saturating_add(device.n);
             }
-            publishers.give(&mut config.publish);
             let address = config.listen;
             let server = Server::start_on(&common.site, config);
             let server = server.map_err(|error| unserved(device, address, &error))?;
             running.watches.push(server.watch());
+            running.places.push(device.place);
             servers.push(server);
         }
         running
@@ -113,70 +132,45 @@ pub fn start(
     for event in &landscape.events {
         running.check(event, landscape)?;
     }
-    if patience.is_over() {
+    if is_over() {
         return Err(Failure::interrupted().into());
     }
     running.took = begun.elapsed();
     Ok(running)
 }
 
-/// Whether somebody has had enough of it meanwhile.
-pub struct Patience {
-    ended: Mutex<Receiver<End>>,
-    over: AtomicBool,
-}
-
-impl Patience {
-    /// As long as nobody ends it.
-    pub fn new(ended: Receiver<End>) -> Self {
-        Self {
-            ended: Mutex::new(ended),
-            over: AtomicBool::new(false),
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        if self.ended.lock().is_ok_and(|it| it.try_recv().is_ok()) {
-            self.over.store(true, Ordering::Relaxed);
-        }
-        self.over.load(Ordering::Relaxed)
-    }
-
-    /// Who waits for the end from now on.
-    pub fn into_inner(self) -> Receiver<End> {
-        self.ended
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The certificates of a group, made at first use.
 fn identities(
-    landscape: &Landscape,
     group: &Group,
+    (listen, host): (IpAddr, Option<&str>),
+    devices: &[&Device],
     store: &Store,
-    patience: &Patience,
+    is_over: &(dyn Fn() -> bool + Sync),
 ) -> anyhow::Result<Vec<pki::Identity>> {
     let Some(keys) = group.keys else {
         return Ok(Vec::new());
     };
-    let wanted = |device: &Device| {
+    let wanted = |device: &&Device| {
         let request = place::device_request(&device.application, &device.uri);
+        let request = match host {
+            Some(host) => request.host(host.trim_matches(['[', ']'])),
+            None => request,
+        };
         Wanted {
             name: device.name.clone(),
-            request: match landscape.listen {
+            request: match listen {
                 ip if ip.is_loopback() || ip.is_unspecified() => request,
                 ip => request.ip(ip),
             },
         }
     };
-    let wanted: Vec<Wanted> = group.devices.iter().map(wanted).collect();
+    let wanted: Vec<Wanted> = devices.iter().map(wanted).collect();
     let go_on = |made: usize, all: usize| {
         screen::status(&match made == all {
             true => String::new(),
             false => format!("{}: {made} of {all} certificates made", group.name),
         });
-        !patience.is_over()
+        !is_over()
     };
     let made = store.own_each(&wanted, keys, SystemTime::now().into(), &go_on);
     let all = made.map_err(|error| match error {
@@ -184,10 +178,10 @@ fn identities(
         other => Failure::new(other.to_string()),
     })?;
     // One that was made for another URI would make the device another application.
-    let other = |(device, it): &(&Device, &pki::Identity)| {
+    let other = |(device, it): &(&&Device, &pki::Identity)| {
         it.application_uri() != Some(device.uri.as_str())
     };
-    if let Some((device, it)) = group.devices.iter().zip(&all).find(other) {
+    if let Some((device, it)) = devices.iter().zip(&all).find(other) {
         let file = it.path.as_ref().map(|it| it.display().to_string());
         let what = format!(
             "the certificate of {} is for {}, not for {}",
@@ -272,13 +266,17 @@ fn unserved(device: &Device, address: SocketAddr, error: &StartError) -> Failure
 }
 
 impl Running {
+    /// All of them with their places.
+    fn servers(&self) -> impl Iterator<Item = (usize, &Server)> {
+        self.places
+            .iter()
+            .copied()
+            .zip(self.groups.iter().flatten())
+    }
+
     /// Whether an event can happen to those it is meant for.
     fn check(&self, event: &Event, landscape: &Landscape) -> anyhow::Result<()> {
-        let servers: Vec<&Server> = self.groups.iter().flatten().collect();
-        for &place in &event.devices {
-            let Some(server) = servers.get(place) else {
-                continue;
-            };
+        for (place, server) in self.servers().filter(|(place, _)| event.hits(*place)) {
             for spec in &event.fault.nodes {
                 let space = server.space();
                 let ids = spec.resolve(space.namespaces());
@@ -299,26 +297,27 @@ impl Running {
         Ok(())
     }
 
-    /// Lets an event happen.
-    pub fn strike(&self, event: &Event, start: Instant) -> anyhow::Result<Happened> {
-        let servers: Vec<&Server> = self.groups.iter().flatten().collect();
-        let mut struck = 0;
-        for &place in &event.devices {
-            if let Some(server) = servers.get(place) {
+    /// Lets happen what is due.
+    pub fn strike(
+        &self,
+        schedule: &mut Schedule<'_>,
+        start: Instant,
+    ) -> anyhow::Result<Vec<Struck>> {
+        let now = start.elapsed();
+        let mut all = Vec::new();
+        while let Some((place, event)) = schedule.next_if(|(_, event)| event.at <= now) {
+            let mut devices = 0;
+            for (_, server) in self.servers().filter(|(place, _)| event.hits(*place)) {
                 server.add_fault(event.fault.clone())?;
-                struck += 1;
+                devices += 1;
             }
+            all.push(Struck {
+                event: place,
+                at_ns: nanos(start.elapsed()),
+                devices,
+            });
         }
-        Ok(Happened {
-            planned: event.at,
-            at: start.elapsed(),
-            devices: event.pattern.clone(),
-            action: event.action.clone(),
-            fault: event.fault.to_string(),
-            struck,
-            places: event.devices.clone(),
-            away: event.away,
-        })
+        Ok(all)
     }
 
     /// Tells clients that all devices end, and ends them; they can still be looked at.

@@ -19,7 +19,8 @@ pub struct Args {
     pub server_pid: Option<u32>,
     /// Observe processes of this machine, too: by id, name, the port that they listen on (:4840), or as a stack that
     /// `uaperf peers` started; host is the machine with its network interfaces. Of another host:
-    /// prom:http://HOST:9100, with #NAME for a process (a page for Prometheus), or ssh:HOST, with :PID, :NAME or ::PORT
+    /// prom:http://HOST:9100, with #NAME for a process (a page for Prometheus), or ssh:HOST or nats:TAG/NAME (an agent that
+    /// waits at a broker), with :PID, :NAME or ::PORT
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     observe: Vec<String>,
     /// Time between two looks at what is observed, 10ms or more [default: 100ms, longer in long phases]
