@@ -282,3 +282,100 @@ fn manifests_of_kubernetes_and_the_containerfile_are_what_their_readers_take() {
     // A number: Kubernetes looks at it before it starts what must not be root.
     assert_eq!(of[9]["words"][0], "10001");
 }
+
+/// What a program of Helm says, or None where there is none.
+fn helm(words: &[&str]) -> Option<(bool, String, String)> {
+    let output = Command::new("helm").args(words).output().ok()?;
+    let said = (text(&output.stdout), text(&output.stderr));
+    Some((output.status.success(), said.0, said.1))
+}
+
+/// What is of the same kind and name is beside each other, whoever orders it.
+fn sorted(mut said: Vec<serde_json::Value>) -> Vec<serde_json::Value> {
+    said.retain(|it| it["kind"].is_string());
+    let name = |it: &serde_json::Value| format!("{} {}", it["kind"], it["it"]["metadata"]["name"]);
+    said.sort_by_key(name);
+    said
+}
+
+#[test]
+fn the_chart_of_helm_gives_the_manifests_and_agents_that_wait_at_a_broker() {
+    const WHAT: &str = "chart of Helm";
+    const INSTALL: &str = "go install helm.sh/helm/v3/cmd/helm@v3.22.0";
+    let chart = deploy("helm/uaperf").display().to_string();
+    let Some((linted, out, err)) = helm(&["lint", "--strict", &chart]) else {
+        return without::skipped(WHAT, "no helm", INSTALL);
+    };
+    assert!(linted, "{out}{err}");
+    let folder = match npm::installed(
+        "deploy-test",
+        &[("package.json", PACKAGES), ("check.js", CHECK)],
+    ) {
+        Ok(folder) => folder,
+        Err(why) => return without::skipped(WHAT, why.trim(), "apt-get install npm"),
+    };
+    let work = tempfile::tempdir().unwrap();
+    let container = deploy("container/Containerfile");
+    let rendered = |name: &str, more: &[&str]| {
+        let words = [&["template", "uaperf", &chart, "-n", "lab"][..], more].concat();
+        let (good, out, err) = helm(&words).unwrap();
+        assert!(good, "{err}");
+        let file = work.path().join(name);
+        std::fs::write(&file, out).unwrap();
+        let said = sorted(checked(&folder, &[container.clone(), file]));
+        assert!(said.iter().all(|it| it["error"].is_null()), "{said:?}");
+        said
+    };
+    let manifests = ["agents", "landscape"].map(|it| deploy(&format!("kubernetes/{it}.yaml")));
+    let [agents, landscape] = manifests;
+    let manifests = sorted(checked(&folder, &[container.clone(), agents, landscape]));
+    assert_eq!(rendered("usual.yaml", &[]), manifests);
+
+    let broker = [
+        "--set=landscape.enabled=false",
+        "--set=agents.broker.url=tls://broker:4222",
+        "--set=agents.broker.tokenSecret=broker",
+        "--set-string=agents.broker.keys=uaperf-ed25519 AAAA lab",
+    ];
+    // Whom it does not know an agent does not obey, and whom it may load has to be said.
+    let words = [&["template", "uaperf", &chart][..], &broker].concat();
+    let (good, _, err) = helm(&words).unwrap();
+    assert!(!good && err.contains("targets"), "{err}");
+    let targets = [
+        &broker[..],
+        &["--set=agents.broker.targets={10.0.0.*:4840}"],
+    ]
+    .concat();
+    let said = rendered("broker.yaml", &targets);
+    let kinds: Vec<&str> = said.iter().map(|it| it["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["ConfigMap", "Service", "StatefulSet"]);
+    let keys = said[0]["it"]["data"]["fleet.keys"].as_str().unwrap();
+    assert_eq!(keys, "uaperf-ed25519 AAAA lab");
+    let container = &said[2]["it"]["spec"]["template"]["spec"]["containers"][0];
+    let args = container["args"].as_array().unwrap().iter();
+    // The program takes these words, and refuses only what is made wrong here.
+    let args: Vec<String> = args
+        .map(|it| it.as_str().unwrap().replace("tls://", "tls://token@"))
+        .collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    assert!(args.contains(&"--targets=10.0.0.*:4840"), "{args:?}");
+    let args: Vec<&str> = args
+        .into_iter()
+        .map(|it| match it {
+            "--allow-from=/etc/uaperf/fleet.keys" => "--allow-from=fleet.keys",
+            other => other,
+        })
+        .collect();
+    let key = Said::by(
+        command(work.path(), &["fleet", "key"])
+            .env("UAPERF_FLEET_KEY", work.path().join("fleet.key")),
+    );
+    std::fs::write(work.path().join("fleet.keys"), key.out).unwrap();
+    let told = Said::by(&mut command(work.path(), &args));
+    assert_eq!(told.code, 2, "{}", told.err);
+    assert!(
+        told.err.contains("has a user or a token in it"),
+        "{}",
+        told.err
+    );
+}
