@@ -49,6 +49,8 @@ pub struct Tls {
     pub version: &'static str,
     /// The cipher suite, by its name in the registry of IANA.
     pub cipher: String,
+    /// It went on with keys of an earlier connection.
+    pub resumed: bool,
 }
 
 /// An endpoint, for a reader.
@@ -172,6 +174,7 @@ fn describe(access: &Access, opening: &Opening, session: &Session, about: About)
         tls: session.link().secured().map(|it| Tls {
             version: it.version,
             cipher: it.cipher,
+            resumed: it.resumed,
         }),
         endpoints: opening
             .endpoints()

@@ -62,6 +62,10 @@ pub struct Args {
     /// How messages are encoded: binary or json; json over opc.https and opc.wss only
     #[arg(long, value_name = "ENCODING", value_enum, default_value_t)]
     encoding: Encoding,
+    /// Go on with keys of earlier connections of TLS where the server lets us, over opc.https and opc.wss; the certificate that it
+    /// showed then is judged each time
+    #[arg(long)]
+    tls_resume: bool,
     /// Put a link between here and the server: a preset such as 4g or satellite, or 2Mbit/s,delay=20ms,loss=1%
     #[arg(long, value_name = "PRESET|SPEC", conflicts_with = "proxy")]
     link: Option<Spec>,
@@ -243,6 +247,7 @@ impl Args {
             user,
             plain_password: self.plain_password,
             json: self.encoding == Encoding::Json,
+            tls_resume: self.tls_resume,
             dscp: self.dscp,
             link: self.link(&url)?,
             proxy: self.proxies.to(&url)?,

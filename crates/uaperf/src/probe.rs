@@ -58,7 +58,8 @@ pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
         Some(proxy) => writeln!(out, "{}  (through the proxy {proxy})", probe.url)?,
     }
     if let Some(tls) = &probe.tls {
-        writeln!(out, "over {} with {}", tls.version, tls.cipher)?;
+        let resumed = if tls.resumed { ", resumed" } else { "" };
+        writeln!(out, "over {} with {}{resumed}", tls.version, tls.cipher)?;
     }
     writeln!(out)?;
     row(out, "Product", &product(probe))?;

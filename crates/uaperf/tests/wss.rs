@@ -137,6 +137,47 @@ fn certificates_of_tls_are_judged_as_those_of_channels() {
 }
 
 #[test]
+fn connections_are_resumed_where_that_is_asked_for_and_trust_is_judged_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, url) = server(&folder.path().join("server"), &["--security", "none"]);
+    let say = |words: &[&str]| {
+        let words = [words, &["--timeout", "60s"]].concat();
+        Said::by(&mut command(folder.path(), &words))
+    };
+    for (more, resumed) in [(None, false), (Some("--tls-resume"), true)] {
+        let words = ["probe", &url, "--trust", "--repeat", "3", "--json"];
+        let said = say(&words.iter().copied().chain(more).collect::<Vec<_>>());
+        assert_eq!(said.code, 0, "{}", said.err);
+        let probe: Value = serde_json::from_str(&said.out).unwrap();
+        assert_eq!(probe["tls"]["resumed"], resumed, "{probe}");
+    }
+    // A certificate that nobody trusts is none of a later connection either.
+    let said = say(&["probe", &url, "--tls-resume"]);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.err.contains("TLS certificate is not accepted"),
+        "{}",
+        said.err
+    );
+    let rounds = [
+        "connect",
+        &url,
+        "--trust",
+        "--allow",
+        "storm",
+        "--tls-resume",
+        "--requests",
+        "5",
+        "--out",
+        "run.json",
+    ];
+    let said = say(&rounds);
+    assert!([0, 4].contains(&said.code), "{}", said.err);
+    let run = json(&folder.path().join("run.json"));
+    assert_eq!(run["phases"][0]["total"]["completed"], 5, "{run}");
+}
+
+#[test]
 fn what_is_there_instead_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let (server, url) = server(&folder.path().join("server"), &["--security", "none"]);

@@ -95,10 +95,14 @@ impl fmt::Debug for ClientCertificate {
 
 /// How clients secure themselves; one for all connections to a server, which are resumed by it.
 #[derive(Debug, Clone)]
-pub struct TlsClient(Arc<ClientConfig>);
+pub struct TlsClient {
+    config: Arc<ClientConfig>,
+    judge: Arc<dyn Judge>,
+}
 
 impl TlsClient {
-    /// Servers' certificates are judged by `judge`. With `resumes`, later connections go on with keys of earlier ones.
+    /// Servers' certificates are judged by `judge`. With `resumes`, later connections go on with keys of earlier ones; a server
+    /// does not show its certificate then, and the one that it showed before is judged anew.
     ///
     /// # Errors
     /// The cryptography that is linked has nothing for it.
@@ -117,7 +121,7 @@ impl TlsClient {
     ) -> Result<Self, TlsError> {
         let provider = provider();
         let verifier = Verifier {
-            judge,
+            judge: Arc::clone(&judge),
             provider: Arc::clone(&provider),
         };
         let config = ClientConfig::builder_with_provider(provider)
@@ -138,21 +142,25 @@ impl TlsClient {
         if !resumes {
             config.resumption = Resumption::disabled();
         }
-        Ok(Self(Arc::new(config)))
+        Ok(Self {
+            config: Arc::new(config),
+            judge,
+        })
     }
 
     /// The same for another protocol inside, which servers are not asked for.
     #[must_use]
     pub fn without_http(mut self) -> Self {
-        Arc::make_mut(&mut self.0).alpn_protocols.clear();
+        Arc::make_mut(&mut self.config).alpn_protocols.clear();
         self
     }
 
     pub(crate) fn connect(&self, host: &str) -> Result<Tls, TlsError> {
         let name = ServerName::try_from(host.to_owned());
         let name = name.map_err(|_| TlsError::Name(host.to_owned()))?;
-        let connection = UnbufferedClientConnection::new(Arc::clone(&self.0), name)?;
-        Ok(Tls::Client(Box::new(connection)))
+        let connection = UnbufferedClientConnection::new(Arc::clone(&self.config), name)?;
+        let judge = Some(Arc::clone(&self.judge));
+        Ok(Tls::Client(Box::new(connection), judge))
     }
 }
 
@@ -203,7 +211,8 @@ pub struct Secured {
 /// Its methods are given what came and is not done with, all of them, always: rustls remembers places in it, and a slice
 /// that has not got them makes it panic.
 pub enum Tls {
-    Client(Box<UnbufferedClientConnection>),
+    /// With who judges the server's certificate, until the handshake is over.
+    Client(Box<UnbufferedClientConnection>, Option<Arc<dyn Judge>>),
     Server(Box<UnbufferedServerConnection>),
 }
 
@@ -236,7 +245,13 @@ impl Tls {
         take: impl FnMut(&[u8]),
     ) -> (usize, Result<Turn, rustls::Error>) {
         match self {
-            Self::Client(tls) => step(tls.process_tls_records(came), out, take),
+            Self::Client(tls, judge) => {
+                let (done, turn) = step(tls.process_tls_records(came), out, take);
+                // Before anything that the server said is heard: what ends the handshake is to be sent first.
+                let judge = judge.take_if(|_| !tls.is_handshaking());
+                let judged = judge.map_or(Ok(()), |it| judge_resumed(tls, &*it));
+                (done, turn.and_then(|turn| judged.map(|()| turn)))
+            }
             Self::Server(tls) => step(tls.process_tls_records(came), out, take),
         }
     }
@@ -252,7 +267,7 @@ impl Tls {
         loop {
             let came = came.get_mut(done..).unwrap_or_default();
             let (count, sealed) = match self {
-                Self::Client(tls) => seal_now(tls.process_tls_records(came), plain, out),
+                Self::Client(tls, _) => seal_now(tls.process_tls_records(came), plain, out),
                 Self::Server(tls) => seal_now(tls.process_tls_records(came), plain, out),
             };
             done += count;
@@ -267,14 +282,14 @@ impl Tls {
     /// Appends that nothing more comes.
     pub fn close(&mut self, came: &mut [u8], out: &mut Vec<u8>) {
         match self {
-            Self::Client(tls) => close_now(tls.process_tls_records(came), out),
+            Self::Client(tls, _) => close_now(tls.process_tls_records(came), out),
             Self::Server(tls) => close_now(tls.process_tls_records(came), out),
         }
     }
 
     fn state(&self) -> &CommonState {
         match self {
-            Self::Client(tls) => tls,
+            Self::Client(tls, _) => tls,
             Self::Server(tls) => tls,
         }
     }
@@ -296,6 +311,25 @@ impl Tls {
             resumed: state.handshake_kind() == Some(HandshakeKind::Resumed),
         })
     }
+}
+
+/// What a judge says, as rustls takes it.
+fn judged(judge: &dyn Judge, chain: &[u8]) -> Result<(), rustls::Error> {
+    judge.judge(chain).map_err(|rejected| {
+        let other = OtherError(Arc::new(rejected));
+        CertificateError::Other(other).into()
+    })
+}
+
+/// A server that goes on with earlier keys shows no certificate (RFC 8446, 2.2): the one that it showed then may not be
+/// trusted any more.
+fn judge_resumed(tls: &CommonState, judge: &dyn Judge) -> Result<(), rustls::Error> {
+    if tls.handshake_kind() != Some(HandshakeKind::Resumed) {
+        return Ok(());
+    }
+    let chain = tls.peer_certificates().unwrap_or_default();
+    let chain: Vec<&[u8]> = chain.iter().map(AsRef::as_ref).collect();
+    judged(judge, &chain.concat())
 }
 
 fn step<D>(
@@ -433,13 +467,7 @@ impl ServerCertVerifier for Verifier {
         for certificate in intermediates {
             chain.extend_from_slice(certificate);
         }
-        match self.judge.judge(&chain) {
-            Ok(()) => Ok(ServerCertVerified::assertion()),
-            Err(rejected) => {
-                let other = OtherError(Arc::new(rejected));
-                Err(CertificateError::Other(other).into())
-            }
-        }
+        judged(&*self.judge, &chain).map(|()| ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(

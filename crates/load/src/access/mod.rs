@@ -93,6 +93,8 @@ pub struct Access {
     pub recorder: Option<Recorder>,
     /// How TLS is begun, once it was.
     pub tls: Tls,
+    /// Whether connections of TLS go on with keys of earlier ones, where the server lets them.
+    pub tls_resume: bool,
     /// Whether messages are JSON: over HTTPS and WebSockets only.
     pub json: bool,
     /// Connections of each session beside the first one, over which Publish requests go: over HTTPS only.
@@ -269,6 +271,7 @@ impl Access {
             callers: None,
             recorder: None,
             tls: Tls::default(),
+            tls_resume: false,
             json: false,
             posts: 0,
             dscp: None,

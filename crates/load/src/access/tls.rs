@@ -22,6 +22,8 @@ struct Rules {
     trust: TrustRule,
     checks: Checks,
     revocation: Revocation,
+    /// Whether connections go on with keys of earlier ones.
+    resumes: bool,
 }
 
 /// Judges the certificates of a server's TLS.
@@ -44,6 +46,7 @@ impl Access {
             trust: self.trust,
             checks: self.checks,
             revocation: self.revocation,
+            resumes: self.tls_resume,
         };
         let mut kept = self.tls.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((by, tls)) = &*kept
@@ -96,6 +99,7 @@ impl TlsTrust {
             trust: self.rule,
             checks: self.checks,
             revocation: self.revocation,
+            resumes: false,
         };
         let judging = Judging::by(rules, &self.asker, &self.store);
         let client = TlsClient::showing(Arc::new(judging), false, own)?;
@@ -113,10 +117,11 @@ impl Judging {
         }
     }
 
-    /// Each connection shows its certificate and has it judged, as each channel does: so none goes on with the keys of
-    /// an earlier one.
+    /// Each connection has a certificate judged, as each channel does. So none goes on with the keys of an earlier one, which
+    /// is without a proof that the server still has its key, unless that is asked for.
     fn client(self) -> Result<TlsClient, TlsError> {
-        TlsClient::new(Arc::new(self), false)
+        let resumes = self.rules.resumes;
+        TlsClient::new(Arc::new(self), resumes)
     }
 }
 
@@ -141,6 +146,7 @@ impl Judge for Judging {
             trust,
             checks,
             revocation,
+            ..
         } = &self.rules;
         if *trust == TrustRule::Everyone {
             return Ok(());

@@ -74,6 +74,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("user_key", "'me.pem'", "user_cert = 'me.der'"),
     ("user_token", "'me.jwt'", ""),
     ("encoding", "'json'", ""),
+    ("tls_resume", "true", ""),
     ("dscp", "'ef'", ""),
     ("proxy", "'http://proxy.example:3128'", ""),
     (

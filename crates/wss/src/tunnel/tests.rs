@@ -145,6 +145,48 @@ fn a_later_connection_is_resumed() {
     }
 }
 
+/// Accepts a certificate so often.
+#[derive(Debug)]
+struct Patience(Mutex<u32>);
+
+impl Judge for Patience {
+    fn judge(&self, chain: &[u8]) -> Result<(), Rejected> {
+        assert!(!chain.is_empty());
+        let mut left = self.0.lock().unwrap();
+        match left.checked_sub(1) {
+            Some(less) => {
+                *left = less;
+                Ok(())
+            }
+            None => Opinion(false, Mutex::default()).judge(chain),
+        }
+    }
+}
+
+#[test]
+fn a_certificate_is_judged_again_when_it_is_not_shown_again() {
+    let made = TlsClient::new(Arc::new(Patience(Mutex::new(2))), true);
+    let (tls_client, tls_server) = (made.unwrap(), server());
+    for resumed in [false, true] {
+        let (mut client, mut server) = both(&tls_client, &tls_server);
+        open(&mut client, &mut server, 1500);
+        assert_eq!(client.secured().unwrap().resumed, resumed);
+    }
+    let (mut client, mut server) = both(&tls_client, &tls_server);
+    carry(&mut client, &mut server, 1500).unwrap();
+    let error = carry(&mut server, &mut client, 100_000).unwrap_err();
+    assert!(
+        matches!(error, TunnelError::Tls(TlsError::Rejected(_))),
+        "{error:?}"
+    );
+    assert!(client.secured().unwrap().resumed);
+    // Nothing was asked of the server.
+    let mut into = [0; 100];
+    let mut bytes = client.pending().to_vec();
+    let _ = server.receive(&mut bytes, &mut into);
+    assert!(!server.is_open());
+}
+
 #[test]
 fn a_certificate_that_is_not_accepted_ends_it_with_the_reason() {
     let (mut client, mut server) = both(&client(false), &server());
