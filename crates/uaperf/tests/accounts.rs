@@ -27,12 +27,23 @@ pattern = "counter"
 update = "20ms"
 "#;
 
+/// What URLs begin with, and an encoding.
+type Way = (&'static str, &'static str);
+const WAYS: [Way; 4] = [
+    ("opc.wss", "binary"),
+    ("opc.wss", "json"),
+    ("opc.https", "binary"),
+    ("opc.https", "json"),
+];
+
 /// A plant with faults, whose ledger is read when it has ended.
 struct Plant {
     server: Server,
     folder: TempDir,
     /// Where subscribers go.
     url: String,
+    /// What their messages are encoded in.
+    encoding: &'static str,
 }
 
 impl Plant {
@@ -45,22 +56,26 @@ impl Plant {
         options.extend(["--threads", "1", "--grace", "0s"]);
         options.extend(["--ledger", ledger.to_str().unwrap()]);
         options.extend(faults.iter().flat_map(|fault| ["--fault", fault]));
-        options.extend(["--https", "0", "--trust"]);
+        options.extend(["--wss", "0", "--https", "0", "--trust"]);
         let server = Server::start(&folder.path().join("pki"), &options);
         let url = server.url.clone();
         Self {
             server,
             folder,
             url,
+            encoding: "binary",
         }
     }
 
-    /// The same, and its subscribers come over HTTPS.
-    fn over_https(faults: &[&str]) -> Self {
+    /// The same, and its subscribers come inside TLS.
+    fn over(way: Way, faults: &[&str]) -> Self {
         let mut plant = Self::with(faults);
-        let mut line = String::new();
-        plant.server.out.read_line(&mut line).unwrap();
-        plant.url = ready(&line).to_owned();
+        while !plant.url.starts_with(way.0) {
+            let mut line = String::new();
+            plant.server.out.read_line(&mut line).unwrap();
+            plant.url = ready(&line).to_owned();
+        }
+        plant.encoding = way.1;
         plant
     }
 
@@ -68,6 +83,7 @@ impl Plant {
         let words = ["subscribe", &self.url, "--out", "run.json", "--trust"];
         let mut command = command(self.folder.path(), &words);
         command
+            .args(["--encoding", self.encoding])
             .args(["-n", "nsu=urn:counters;i=1..200"])
             .args(["--publishing", "100ms", "--settle", "1s"])
             .args(options)
@@ -251,26 +267,51 @@ fn slow_sampling_and_queues_of_one_are_no_losses() {
 }
 
 #[test]
+fn what_happens_to_messages_inside_tls_is_told_as_over_tcp() {
+    for way in WAYS {
+        // Over HTTP each Publish has a connection of its own, and a short answer passes a long one.
+        let passes: &[&str] = if way.0 == "opc.https" {
+            &["out_of_order"]
+        } else {
+            &[]
+        };
+        let fault = format!("drop,on=notification,every=4,{WINDOW}");
+        let plant = Plant::over(way, &[&fault]);
+        let (told, ledger) = plant.subscribed(&["--duration", LONG]);
+        told.lossless();
+        assert!(ledger.hits() > 2, "{way:?}");
+        assert_eq!(
+            told.count("messages", "missing_messages"),
+            ledger.hits(),
+            "{way:?}"
+        );
+        assert_eq!(told.cause("recovered"), ledger.values("dropped"), "{way:?}");
+        told.nothing_but(&[&["recovered", "late"], passes].concat());
+
+        let fault = format!("drop,on=value,every=97,{WINDOW}");
+        let plant = Plant::over(way, &[&fault]);
+        let (told, ledger) = plant.subscribed(&["--duration", LONG]);
+        assert!(ledger.hits() > 50, "{way:?}");
+        assert_eq!(told.cause("missing"), ledger.hits(), "{way:?}");
+        told.nothing_but(&[&["missing", "late"], passes].concat());
+    }
+}
+
+#[test]
 fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing() {
-    stops(&Plant::with(&[]), "binary");
+    stops(&Plant::with(&[]));
 }
 
 #[test]
-fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing_over_https() {
-    stops(&Plant::over_https(&[]), "binary");
+fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing_inside_tls() {
+    for way in WAYS {
+        stops(&Plant::over(way, &[]));
+    }
 }
 
-#[test]
-fn a_server_that_stops_for_five_seconds_is_late_and_loses_nothing_in_json() {
-    stops(&Plant::over_https(&[]), "json");
-}
-
-fn stops(plant: &Plant, encoding: &str) {
+fn stops(plant: &Plant) {
     let bounds = ["--duration", "9s", "--queue", "1000", "--timeout", "60s"];
-    let mut running = plant
-        .subscriber(&[&bounds[..], &["--encoding", encoding]].concat())
-        .spawn()
-        .unwrap();
+    let mut running = plant.subscriber(&bounds).spawn().unwrap();
     let mut telling = Telling::of(&mut running);
     telling.until_it_measures();
     let said = telling.whole();

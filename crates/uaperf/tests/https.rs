@@ -153,6 +153,44 @@ fn messages_are_json_where_that_is_asked_for() {
 }
 
 #[test]
+fn an_emulated_link_carries_https_and_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--security", "none", "--wss", "0", "--https", "0"];
+    let mut server = Server::start(&folder.path().join("server"), &options);
+    for ways in [&["json"][..], &["binary", "json"]] {
+        let mut line = String::new();
+        server.out.read_line(&mut line).unwrap();
+        let url = ready(&line).to_owned();
+        for encoding in ways {
+            let read = [
+                "read",
+                &url,
+                "-n",
+                "ns=2;i=1000",
+                "--requests",
+                "20",
+                "--trust",
+            ];
+            let more = [
+                "--link",
+                "delay=20ms",
+                "--encoding",
+                encoding,
+                "--out",
+                "run.json",
+            ];
+            let said = Said::by(&mut command(folder.path(), &[&read[..], &more].concat()));
+            assert!([0, 4].contains(&said.code), "{}", said.err);
+            let run = json(&folder.path().join("run.json"));
+            let total = &run["phases"][0]["total"];
+            assert_eq!(total["completed"], 20, "{url} {encoding}");
+            let p50 = total["histograms"]["service"]["p50_ns"].as_f64().unwrap();
+            assert!(p50 >= 40e6, "{url} {encoding}: {p50}");
+        }
+    }
+}
+
+#[test]
 fn an_origin_is_what_browsers_call_one() {
     let folder = tempfile::tempdir().unwrap();
     let say = |words: &[&str]| {

@@ -204,12 +204,30 @@ fn a_server_that_stands_still_shows_in_response_times_and_not_in_service_times()
 
 #[test]
 fn a_server_that_stands_still_shows_so_over_wss() {
+    stands_still_over("--wss", "binary");
+}
+
+#[test]
+fn a_server_that_stands_still_shows_so_over_https() {
+    stands_still_over("--https", "binary");
+}
+
+#[test]
+fn a_server_that_stands_still_shows_so_in_json() {
+    for transport in ["--wss", "--https"] {
+        stands_still_over(transport, "json");
+    }
+}
+
+/// The same inside TLS.
+fn stands_still_over(transport: &str, encoding: &str) {
     let pki = tempfile::tempdir().unwrap();
-    let options = ["--security", "none", "--threads", "1", "--wss", "0"];
+    let options = ["--security", "none", "--threads", "1", transport, "0"];
     let mut server = Server::start(pki.path(), &options);
     let mut line = String::new();
     server.out.read_line(&mut line).unwrap();
-    stands_still(&server, support::ready(&line), &["--trust"]);
+    let more = ["--trust", "--encoding", encoding];
+    stands_still(&server, support::ready(&line), &more);
 }
 
 /// Stops the server for a second in the midst of a load.
