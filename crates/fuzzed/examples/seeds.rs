@@ -49,6 +49,7 @@ fn main() {
     discovery();
     json();
     uajson();
+    mdns();
     mqtt();
     http();
     scripts::plant(|name, bytes| seed("plant", name, bytes));
@@ -511,6 +512,89 @@ fn server() {
         seed("server", &format!("secret-{policy}-{kind}"), &secret);
     }
     seed("server", "shut", &[4, 14, 0xe1, 15, 14, 0xf1]);
+}
+
+/// Who asks for a server, who answers for one, who wants its name, and who takes it back.
+fn mdns() {
+    use mdns::{Data, Kind, Name, Packet, Question, Record};
+
+    let (service, host) = (
+        Kind::Tcp.name().unwrap(),
+        Name::dotted("other.local").unwrap(),
+    );
+    let record = |name: &Name, ttl, data| Record {
+        name: name.clone(),
+        ttl,
+        is_all: false,
+        data,
+    };
+    let ask = Packet {
+        questions: Kind::ALL
+            .map(|it| Question::instances(it.name().unwrap()))
+            .into(),
+        ..Packet::default()
+    };
+    let about = |label: &str, ttl| {
+        let name = Name::below(label, &service).unwrap();
+        let place = Data::Service {
+            port: 4841,
+            host: host.clone(),
+        };
+        let text = Data::Text(vec![b"path=/a".to_vec(), b"caps=DA,HD".to_vec()]);
+        let answers = vec![
+            record(&service, ttl, Data::Pointer(name.clone())),
+            record(&name, ttl, place),
+            record(&name, ttl, text),
+            record(&host, ttl, Data::Address([192, 0, 2, 8].into())),
+        ];
+        Packet {
+            is_answer: true,
+            answers,
+            ..Packet::default()
+        }
+    };
+    let probe = Packet {
+        questions: vec![Question::all(Name::below("bench", &service).unwrap())],
+        proposed: about("bench", 120)
+            .answers
+            .into_iter()
+            .skip(1)
+            .take(1)
+            .collect(),
+        ..Packet::default()
+    };
+    let script = |packets: &[(u8, &Packet)]| {
+        let one = |(how, packet): &(u8, &Packet)| {
+            let bytes = packet.write();
+            let len = u16::try_from(bytes.len()).unwrap().to_be_bytes();
+            [&[*how], len.as_slice(), &bytes].concat()
+        };
+        packets.iter().flat_map(one).collect::<Vec<_>>()
+    };
+    let late = 0xfe;
+    let (there, gone) = (about("line", 4500), about("line", 0));
+    seed(
+        "mdns",
+        "asked",
+        &script(&[(late, &probe), (late, &ask), (late, &ask), (1, &ask)]),
+    );
+    seed(
+        "mdns",
+        "heard",
+        &script(&[(0, &there), (late, &there), (late, &gone)]),
+    );
+    let disputed = about("bench", 120);
+    seed(
+        "mdns",
+        "disputed",
+        &script(&[
+            (0, &probe),
+            (80, &probe),
+            (late, &probe),
+            (late, &disputed),
+            (late, &ask),
+        ]),
+    );
 }
 
 /// What a broker says to a publisher and to a listener, in either version.

@@ -20,6 +20,7 @@ mod hostile;
 pub mod http;
 pub mod json;
 mod keys;
+pub mod mdns;
 pub mod mqtt;
 pub mod plant;
 mod script;
@@ -34,7 +35,7 @@ pub use script::is_chosen;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All there are.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 13] = [
     ("frame", frame::run),
     ("channel", channel::run),
     ("services", services::run),
@@ -44,6 +45,7 @@ pub const TARGETS: [Target; 12] = [
     ("uadp", uadp::run),
     ("json", json::run),
     ("uajson", uajson::run),
+    ("mdns", mdns::run),
     ("mqtt", mqtt::run),
     ("http", http::run),
     ("plant", plant::run),

@@ -174,6 +174,11 @@ fn texts_of_pubsub_are_read_or_refused() {
 }
 
 #[test]
+fn multicast_dns_survives_whoever_is_on_the_network() {
+    short_run("mdns");
+}
+
+#[test]
 fn packets_of_a_broker_are_read_or_refused() {
     short_run("mqtt");
 }

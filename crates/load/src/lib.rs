@@ -7,6 +7,7 @@
 //! - [`calibrate`] finds what this host can do before any server is asked;
 //! - [`diagnostics`] is what a server counts itself;
 //! - [`discover`] asks what a server knows of servers and endpoints;
+//! - [`lan`] is who is on this network, by multicast DNS, and how servers of ours are found there;
 //! - `packet_link` is a slow or bad link between two network namespaces, on Linux;
 //! - [`path_test`] finds what the way to a server carries before a load;
 //! - [`probe`] looks at a server before anything is measured;
@@ -22,6 +23,7 @@ pub mod certificate_manager;
 pub mod diagnostics;
 pub mod discover;
 pub mod engine;
+pub mod lan;
 #[cfg(target_os = "linux")]
 pub mod packet_link;
 pub mod path_test;

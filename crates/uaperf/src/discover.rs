@@ -1,4 +1,6 @@
-//! `uaperf discover`: which servers and endpoints somebody knows of.
+//! `uaperf discover`: which servers and endpoints somebody knows of, and who says on this network that it is there.
+
+mod lan;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -15,13 +17,16 @@ use crate::pcap;
 use crate::proxy;
 use crate::screen;
 
-/// Ask a server or a discovery server what it knows: FindServers, GetEndpoints, FindServersOnNetwork
+/// Ask a server or a discovery server what it knows: FindServers, GetEndpoints, FindServersOnNetwork; or ask this network
+/// who is there
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Whom to ask, such as opc.tcp://plc1:4840
-    #[arg(value_parser = plan::typed)]
-    url: Url,
+    #[arg(value_parser = plan::typed, required_unless_present = "lan")]
+    url: Option<Url>,
+    #[command(flatten)]
+    lan: lan::Args,
     /// How often to ask each, for the spread of the times
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: u32,
@@ -42,11 +47,15 @@ Nothing but a channel without security is needed: no session, no certificate.
 
 Examples:
   uaperf discover opc.tcp://plc1:4840
-  uaperf discover opc.tcp://localhost:4840 --repeat 100 --json";
+  uaperf discover opc.tcp://localhost:4840 --repeat 100 --json
+  uaperf discover --lan                        who says on this network that it is there
+  uaperf discover --lan --interface eth0 --wait 10s";
 
 /// Carries out `uaperf discover`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let url = &args.url;
+    let Some(url) = &args.url else {
+        return lan::run(&args.lan, args.json);
+    };
     let proxy = args.proxies.to(url)?;
     let has_login = proxy.as_ref().map(|it| it.has_login());
     let around = (proxy, args.pcap.begin()?);

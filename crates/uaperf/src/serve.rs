@@ -1,5 +1,6 @@
 //! `uaperf serve`: a workload server.
 
+mod announcing;
 mod figures;
 pub mod live;
 pub mod memory;
@@ -120,6 +121,9 @@ pub struct Args {
     /// POLICY:MODE for registering, or best, least, none: most discovery servers take nothing without security
     #[arg(long, value_name = "POLICY:MODE", default_value = "best")]
     register_security: Security,
+    /// Say on this network that it is there (multicast DNS, Part 12 Annex C), and at the end that it is gone
+    #[arg(long)]
+    announce: bool,
     /// Be a discovery server, too: servers whose certificates are trusted may register here
     #[arg(long)]
     discovery: bool,
@@ -172,6 +176,7 @@ Examples:
   uaperf serve --metrics :9464                 with figures for Prometheus
   uaperf serve --port 0 --register opc.tcp://localhost:4840
                                                known to the discovery server of this machine
+  uaperf serve --listen 0.0.0.0 --announce     found on this network: uaperf discover --lan
 
 User name and password of the bench profile are both \"bench\".";
 
@@ -197,6 +202,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let listeners = args.metrics.open()?;
     let servers = start(config, args.count)?;
     let register = known.access(&args, global)?;
+    let announcement = match args.announce {
+        true => Some(announcing::open(&servers, &known.capabilities)?),
+        false => None,
+    };
     let trusted = trusted(args.trust, &args.looking_up, global)?;
     // Who is told where it serves may end it at once.
     let ended = running::endings(args.with_parent)?;
@@ -207,6 +216,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         register,
         register_every: known.every,
         capabilities: known.capabilities,
+        announcement,
         listeners,
     };
     if let (false, Some(first)) = (running.quiet, servers.first()) {

@@ -69,7 +69,7 @@ fn address(name: &str, four: bool) -> io::Result<IpAddr> {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn ip(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
+pub(crate) fn ip(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
     let found = address.as_sockaddr_in().map(|it| IpAddr::V4(it.ip()));
     found.or_else(|| address.as_sockaddr_in6().map(|it| IpAddr::V6(it.ip())))
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use load::access::Access;
+use load::lan::Announcement;
 use plant::{Server, Watch};
 
 use super::figures;
@@ -33,6 +34,8 @@ pub struct Running {
     pub register_every: Duration,
     /// What they are told that it can do.
     pub capabilities: Vec<String>,
+    /// What this network is told.
+    pub announcement: Option<Announcement>,
     /// Who reads figures meanwhile, or is sent them.
     pub listeners: Listeners,
 }
@@ -63,6 +66,14 @@ pub fn run(
         running.register_every,
         &Display::notes(display.as_ref()),
     );
+    let announcer = running.announcement.map(|it| {
+        let notes = Display::notes(display.as_ref());
+        notes.tell(format!(
+            "announced by multicast DNS on {}",
+            it.interfaces().join(", ")
+        ));
+        it.begin(move |line| notes.warn(line))
+    });
     let (told, notes) = (watches.clone(), Display::notes(display.as_ref()));
     let figures = move || figures::families(&told);
     running
@@ -71,6 +82,9 @@ pub fn run(
     let end = ended.recv().context("nobody is left who could end this")?;
     // First of all, so that nobody is sent here any more.
     registering.end();
+    if let Some(announcer) = announcer {
+        announcer.end();
+    }
     // Who only listens is not told that it ends.
     drop(publishers);
     // Whoever started this waits for its end and not for its words.

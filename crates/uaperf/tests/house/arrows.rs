@@ -18,6 +18,7 @@ pub const LAYERS: &[&[&str]] = &[
         "pubsub",
         "plan",
         "link",
+        "mdns",
         "pki",
         "wss",
         "wire",
