@@ -25,6 +25,8 @@ pub struct Running {
     before: Heard,
     // Of this measurement: completed requests, and errors.
     own: (u64, u64),
+    // Attacks beside them, of measurements before this one and of this; none where none are made.
+    attacks: Option<(u64, u64)>,
     point: Option<String>,
 }
 
@@ -59,6 +61,7 @@ impl Running {
             heard: BTreeMap::new(),
             before: Heard::default(),
             own: (0, 0),
+            attacks: None,
             point: None,
         }
     }
@@ -77,7 +80,14 @@ impl Running {
         (self.told_ns, self.covered_ns) = (0, 0);
         self.in_flight.clear();
         self.own = (0, 0);
+        self.attacks = self.attacks.map(|(before, own)| (before + own, 0));
         self.point = point;
+    }
+
+    /// What goes on beside it now: a part of the measurement, in which so many attacks were made until now.
+    pub fn attacked(&mut self, part: &str, so_far: u64) {
+        self.point = Some(part.to_owned());
+        self.attacks = Some((self.attacks.unwrap_or_default().0, so_far));
     }
 
     /// What the subscriptions of a core brought since the measurement began.
@@ -147,6 +157,9 @@ impl Running {
         });
         if let Some(point) = &self.point {
             line["point"] = point.as_str().into();
+        }
+        if let Some((_, own)) = self.attacks {
+            line["total_attacks"] = own.into();
         }
         if !self.heard.is_empty() {
             let mut own = Heard::default();
@@ -236,6 +249,17 @@ const NOTIFIED: [Simple; 3] = [
     ),
 ];
 
+/// The same of phases beside which a server is attacked.
+const ATTACKED: Simple = (
+    Family::counter,
+    "uaperf_attacks_total",
+    "Attacks made beside the requests of good clients.",
+    |it| {
+        let (before, own) = it.attacks.unwrap_or_default();
+        (before + own) as f64
+    },
+);
+
 /// Everything so far of all phases.
 pub fn families(phases: &[Running]) -> Vec<Family> {
     let of = |phases: &[&Running], (new, name, about, figure): Simple| {
@@ -261,6 +285,8 @@ pub fn families(phases: &[Running]) -> Vec<Family> {
         delays.add_times(phase.labels(), &phase.all.delay);
     }
     families.push(delays);
+    let attacked: Vec<&Running> = phases.iter().filter(|it| it.attacks.is_some()).collect();
+    families.push(of(&attacked, ATTACKED));
     families
 }
 
@@ -311,6 +337,26 @@ mod tests {
             ["uaperf_requests_completed_total{command=\"read\",phase=\"read\"} 12"]
         );
         assert!(!text.contains("uaperf_delay_seconds"), "{text}");
+    }
+
+    #[test]
+    fn attacks_are_told_by_part_and_go_on_counting_when_a_kind_is_made_again() {
+        let mut phase = Running::new("attack", "half-open");
+        phase.begin(None);
+        phase.attacked("attack", 40);
+        phase.begin(None);
+        phase.attacked("calm", 0);
+        phase.attacked("attack", 2);
+        let text = prometheus(&[phase.clone(), Running::new("read", "read")]);
+        let sample = "uaperf_attacks_total{command=\"attack\",phase=\"half-open\"} 42\n";
+        assert!(text.contains(sample), "{text}");
+        assert_eq!(text.matches("uaperf_attacks_total{").count(), 1, "{text}");
+        let line = phase.line(now(), Duration::from_secs(1));
+        let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(
+            (&line["point"], &line["total_attacks"]),
+            (&"attack".into(), &2.into())
+        );
     }
 
     #[test]

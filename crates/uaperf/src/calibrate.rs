@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use load::calibrate::{self, Calibration, Measured};
-use load::engine::Target;
+use load::engine::{Progress, Target};
 use plan::NodeSpec;
 use plan::unit::{Rate, duration};
 use wire::channel::Protection;
 use wire::policy::Policy;
 
-use crate::failure::Failure;
 use crate::global::Global;
+use crate::quick::{self, feed::Teller};
 use crate::screen::tell;
 use crate::serving::{self, Folder, Serving};
-use crate::{place, results, screen};
+use crate::{calibrated, results, screen, written};
 
 /// Find out what this host can do: clocks, timers, sockets, the generator, cryptography
 #[derive(Debug, clap::Args)]
@@ -36,6 +36,8 @@ pub struct Args {
     /// No progress while it runs
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    feed: quick::feed::Args,
 }
 
 const EXAMPLES: &str = "\
@@ -57,69 +59,24 @@ fn budget(text: &str) -> Result<Duration, String> {
 pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     let file = match &args.out {
         Some(file) => file.clone(),
-        None => file()?,
+        None => calibrated::file()?,
     };
+    written::check([("--live-file", &args.feed.live_file)], &[])?;
+    args.feed.open()?;
     serving::clear_on_interrupt()?;
     let calibration = measure(args.budget, args.quiet)?;
     let text = serde_json::to_string_pretty(&calibration)?;
-    screen::print(&calibration, args.json, write_screen)?;
+    let taken = args.feed.live_file.as_deref();
+    let mut out = screen::Out::beside_file(taken.is_some_and(written::is_output));
+    match args.json {
+        true => screen::json(&mut out, &calibration)?,
+        false => out.write_all(screen::text(&calibration, write_screen).as_bytes())?,
+    }
     results::write(&file, &(text + "\n"))?;
     if !args.json {
-        writeln!(screen::out(), "\nkept in {}", file.display())?;
+        writeln!(out, "\nkept in {}", file.display())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Where the calibration of this host is kept.
-fn file() -> anyhow::Result<PathBuf> {
-    Ok(place::configuration()?.join("calibration.json"))
-}
-
-/// From this share on, a server that could do more would not show it.
-const NEAR: f64 = 0.8;
-
-/// What was kept of a calibration, if anything was.
-pub fn kept() -> Option<Calibration> {
-    serde_json::from_slice(&std::fs::read(file().ok()?).ok()?).ok()
-}
-
-/// Whether a calibration is of this host and build; nothing if there is none.
-pub fn is_current() -> Option<bool> {
-    Some(kept()?.is_of(&observe::fingerprint()))
-}
-
-/// How fast this host is: values in a second that one thread asked of the built-in server.
-pub fn speed() -> Result<f64, Failure> {
-    let current = kept().filter(|it| it.is_of(&observe::fingerprint()));
-    let speed = current.and_then(|it| it.values_per_s(u32::MAX));
-    speed.ok_or_else(|| {
-        Failure::usage("how fast this host is was not measured by this build")
-            .hint("uaperf calibrate")
-    })
-}
-
-/// How much of what this host can do a load was: to be said beside a result. Nothing if it was
-/// never calibrated, or as another build.
-pub fn headroom(values_per_s: f64, batch: u32, threads: u32) -> Option<String> {
-    let calibration = kept()?;
-    if !calibration.is_of(&observe::fingerprint()) {
-        return None;
-    }
-    let most = calibration.values_per_s(batch)? * f64::from(threads.max(1));
-    let share = values_per_s / most;
-    Some(format!(
-        "{:.0} % of the {} values that {} asked of the built-in server when this host was calibrated{}",
-        share * 100.0,
-        Rate::show(most),
-        match threads {
-            0 | 1 => "one thread".to_owned(),
-            n => format!("{n} threads"),
-        },
-        match share >= NEAR {
-            true => ": the generator may be the limit, which more --threads would show",
-            false => "",
-        }
-    ))
 }
 
 /// Shares of the time: clocks 1, timers 4, sockets 3, the generator 7, five policies 1 each.
@@ -166,7 +123,25 @@ fn generator(budget: Duration) -> anyhow::Result<Vec<calibrate::Generated>> {
     let access = server.access(Protection::NONE, &folder.0.join("client"));
     let target = Target::look(access).map_err(|failed| failed.1)?;
     let nodes: NodeSpec = "nsu=urn:bench;i=1000..1099".parse()?;
-    Ok(calibrate::generator(&Arc::new(target), &nodes, budget)?)
+    let mut teller: Option<Teller> = None;
+    let told = |name: &str, progress: &Progress| {
+        // Each slice is a measurement of its own.
+        teller = teller.take().or_else(|| Teller::of("calibrate", name));
+        let Some(it) = teller.as_mut() else { return };
+        let ran = Duration::from_nanos(progress.ran_ns);
+        it.add(progress);
+        match progress.last {
+            true => it.line(ran),
+            false => it.tick(ran),
+        }
+        teller = teller.take().filter(|_| !progress.last);
+    };
+    Ok(calibrate::generator(
+        &Arc::new(target),
+        &nodes,
+        budget,
+        told,
+    )?)
 }
 
 fn write_screen(out: &mut String, it: &Calibration) -> std::fmt::Result {

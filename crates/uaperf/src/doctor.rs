@@ -13,7 +13,7 @@ use pki::{Identity, Moment, Store};
 use serde::Serialize;
 
 use crate::global::Global;
-use crate::{calibrate, place, screen, written};
+use crate::{calibrated, place, screen, written};
 
 /// Look whether this machine has what uaperf needs: folders, certificates, ports, limits, peers
 #[derive(Debug, clap::Args)]
@@ -256,7 +256,7 @@ fn ports() -> Option<Checked> {
 /// Whether it is known what this host can do.
 fn calibrated() -> Checked {
     let subject = "calibration";
-    match calibrate::is_current() {
+    match calibrated::is_current() {
         Some(true) => good(subject, "of this host and build"),
         Some(false) => note(subject, "of another host or build", "uaperf calibrate"),
         None => note(

@@ -6,6 +6,7 @@ mod attack;
 mod bench;
 mod ca;
 mod calibrate;
+mod calibrated;
 mod cert;
 mod cli;
 mod compare;

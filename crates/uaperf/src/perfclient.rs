@@ -290,8 +290,9 @@ impl Args {
         };
         let destination = self.destination();
         let kept = written::keep(run, &destination).file;
-        let takes_output =
-            matches!(&destination, Destination::File(file) if written::is_output(file));
+        let live = self.feed.live_file.as_deref();
+        let takes_output = live.is_some_and(written::is_output)
+            || matches!(&destination, Destination::File(file) if written::is_output(file));
         Out::beside_file(takes_output).write_all(text.as_bytes())?;
         let evidence = run.verdict.evidence.first();
         tell!(

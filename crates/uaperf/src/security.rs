@@ -144,6 +144,9 @@ fn measure(args: &Args, access: &Access) -> anyhow::Result<Sheet> {
         own_cpu: &|| observe::thread_cpu().ok(),
         stopped: &|| control.is_stopped(),
         progress: &|what| args.sheet.progress(what),
+        told: &|over, what, closed| {
+            quick::feed::told("security", &format!("{over} {what}"), closed);
+        },
         explain: &|error| match advice::hint(error, access) {
             Some(hint) => format!("{error}; try: {hint}"),
             None => error.to_string(),

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::failure::Failure;
 use crate::results::Kept;
 use crate::screen::{self, Out, tell};
-use crate::{access, pcap, written};
+use crate::{access, pcap, quick, written};
 
 /// Where a sheet goes, and what is looked at for it beside the server's answers.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,8 @@ pub struct Args {
     /// No progress while it runs
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    feed: quick::feed::Args,
 }
 
 /// A sheet of one command.
@@ -75,14 +77,16 @@ impl Sheet for record::attack::Sheet {
 }
 
 impl Args {
-    /// Whether its files can be written, and where the screen goes beside them.
+    /// Whether its files can be written, and where the screen goes beside them; who is told meanwhile.
     pub fn begin(&self, pcap: &pcap::Args) -> anyhow::Result<Out> {
         let files = [
             ("--out", &self.out),
             ("--report", &self.report),
+            ("--live-file", &self.feed.live_file),
             pcap.named(),
         ];
         written::check(files, &[])?;
+        self.feed.open()?;
         let takes_output = files
             .iter()
             .any(|(_, it)| it.as_deref().is_some_and(written::is_output));

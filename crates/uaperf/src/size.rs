@@ -12,7 +12,7 @@ use model::size::{Fit, Sized, size};
 use plan::unit::Percent;
 use serde::Serialize;
 
-use crate::calibrate;
+use crate::calibrated;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::model as models;
@@ -100,7 +100,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
             ))
             .hint("uaperf calibrate there, and uaperf model fit --here")
         })?;
-        let faster = calibrate::speed()? / there;
+        let faster = calibrated::speed()? / there;
         for node in &mut plant.nodes {
             node.speed *= faster;
         }

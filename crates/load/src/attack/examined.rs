@@ -17,7 +17,7 @@ use super::watched::{Limits, Look, Watched};
 use super::way::{Known, Way};
 use super::whose::{is_answer, lack_for};
 use crate::access::{AccessError, Endpoint, Session};
-use crate::engine::{Control, RunError, SessionError, Target};
+use crate::engine::{Control, Progress, RunError, SessionError, Target};
 use crate::transport::Steps;
 use crate::work::find;
 
@@ -85,9 +85,29 @@ pub struct Around<'a> {
     pub limits: &'a Limits<'a>,
     /// Told what is done now.
     pub progress: &'a dyn Fn(&str),
+    /// Told what the good client does meanwhile, by its own thread.
+    pub good: &'a (dyn Fn(Moment<'_>) + Sync),
     /// Ends it, with what there is.
     pub control: &'a Control,
 }
+
+/// What the good client tells while it runs.
+#[derive(Debug)]
+pub struct Moment<'a> {
+    /// Which measurement it is.
+    pub place: usize,
+    /// What is done to the server in it.
+    pub kind: Kind,
+    /// Which part of it goes on: [`PARTS`].
+    pub part: &'static str,
+    /// Attacks that were made so far.
+    pub attacks: u64,
+    /// What it did.
+    pub progress: &'a Progress,
+}
+
+/// The parts of a measurement.
+const PARTS: [&str; 3] = ["calm", "attack", "calm afterwards"];
 
 /// Between two looks at the server's process.
 const LOOKS: Duration = Duration::from_millis(100);
@@ -143,6 +163,8 @@ pub fn examine(
             Ok(way) => {
                 let measured = Bench {
                     victim,
+                    number: n,
+                    kind,
                     way: &way,
                     asked: &sheet.asked,
                 }
@@ -193,6 +215,8 @@ fn is_refusal(error: &RunError) -> bool {
 /// One kind.
 struct Bench<'a> {
     victim: &'a Victim,
+    number: usize,
+    kind: Kind,
     way: &'a Way,
     asked: &'a record::attack::Asked,
 }
@@ -202,14 +226,25 @@ impl Bench<'_> {
         Duration::from_nanos(self.asked.step_ns)
     }
 
+    /// Which part of the measurement it is, so long after it began.
+    fn part(&self, ran: Duration) -> &'static str {
+        let [calm, attack, afterwards] = PARTS;
+        match ran.checked_sub(SETTLING + self.step()) {
+            None => calm,
+            Some(since) if since < self.step() => attack,
+            Some(_) => afterwards,
+        }
+    }
+
     fn measure(&self, place: &str, around: &mut Around<'_>) -> Result<Seen, RunError> {
         let good = &self.victim.good;
         let target = &good.target;
-        (around.progress)(&format!("{place}: calm"));
+        let [calm, attacked, afterwards] = PARTS;
+        (around.progress)(&format!("{place}: {calm}"));
         let sessions = self.sessions();
         let going = Going::new(around.control.for_measurement());
         let length = SETTLING + self.step() * 3;
-        let own_cpu = around.own_cpu;
+        let (own_cpu, told) = (around.own_cpu, around.good);
         let (outcome, looks, came, schedule) = std::thread::scope(|scope| {
             let (going, way) = (&going, self.way);
             let good = scope.spawn(move || {
@@ -219,6 +254,13 @@ impl Bench<'_> {
                     going
                         .began
                         .get_or_init(|| now.checked_sub(ran).unwrap_or(now));
+                    told(Moment {
+                        place: self.number,
+                        kind: self.kind,
+                        part: self.part(ran),
+                        attacks: going.made(),
+                        progress: &progress,
+                    });
                 });
                 going.over.store(true, Ordering::Relaxed);
                 outcome
@@ -252,7 +294,7 @@ impl Bench<'_> {
                 if look.gone || going.nobody.load(Ordering::Relaxed) {
                     going.control.abort();
                 }
-                let parts = [(from, "attack"), (from + self.step(), "calm afterwards")];
+                let parts = [(from, attacked), (from + self.step(), afterwards)];
                 if let Some((at, what)) = parts.get(said)
                     && *at <= Instant::now()
                 {

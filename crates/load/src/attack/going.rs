@@ -59,6 +59,13 @@ impl Going {
             .collect()
     }
 
+    /// Attacks so far.
+    pub fn made(&self) -> u64 {
+        let answers = self.answers.lock();
+        let answers = answers.unwrap_or_else(PoisonError::into_inner);
+        answers.values().sum()
+    }
+
     /// A connection was not made, of an attacker or of who looks whether the server is there.
     pub fn lacks(&self, lack: &'static str) {
         let lacks = self.lacks.lock();

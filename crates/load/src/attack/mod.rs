@@ -17,7 +17,7 @@ mod watched;
 mod way;
 mod whose;
 
-pub use examined::{Around, Victim, examine};
+pub use examined::{Around, Moment, Victim, examine};
 pub use good::{Good, SETTLING};
 pub use kind::Kind;
 pub use schedule::Schedule;

@@ -8,7 +8,7 @@ use record::Measure;
 use serde::{Deserialize, Serialize};
 
 use super::{CalibrateError, Measured, SLICES};
-use crate::engine::{self, Control, Options, Target};
+use crate::engine::{self, Control, Options, Progress, Target};
 use crate::work::Prepared;
 
 /// One kind of load, as fast as one session of one thread can.
@@ -41,11 +41,12 @@ const KINDS: [Kind; 4] = [
 ];
 
 /// Loads a server with each kind for about as long as said, in turn. `nodes` are to hold at least
-/// a hundred values.
+/// a hundred values. `told` hears what each load does, by its name, as it goes on.
 pub fn generator(
     target: &Arc<Target>,
     nodes: &NodeSpec,
     budget: Duration,
+    mut told: impl FnMut(&'static str, &Progress),
 ) -> Result<Vec<Generated>, CalibrateError> {
     let slice = budget / (SLICES * KINDS.len()) as u32;
     let failed = |error: &dyn std::fmt::Display| CalibrateError::Server(error.to_string());
@@ -56,8 +57,9 @@ pub fn generator(
         phases.push((kind, phase, Arc::new(prepared), Vec::new()));
     }
     for _ in 0..SLICES {
-        for (_, phase, prepared, slices) in &mut phases {
-            slices.push(one(target, phase, prepared).map_err(|e| failed(&e))?);
+        for ((name, ..), phase, prepared, slices) in &mut phases {
+            let told = |progress: Progress| told(name, &progress);
+            slices.push(one(target, phase, prepared, told).map_err(|e| failed(&e))?);
         }
     }
     let figures =
@@ -104,6 +106,7 @@ fn one(
     target: &Arc<Target>,
     phase: &Phase,
     prepared: &Arc<Prepared>,
+    told: impl FnMut(Progress),
 ) -> Result<One, engine::RunError> {
     let outcome = engine::run(
         phase,
@@ -111,7 +114,7 @@ fn one(
         &[Arc::clone(prepared)],
         &Options::default(),
         &Control::default(),
-        |_| {},
+        told,
     )?;
     let total = outcome.total();
     let window = total.first().map(record::Tally::whole);

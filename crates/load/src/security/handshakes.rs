@@ -3,11 +3,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use plan::unit::duration::nanos;
+use record::Closed;
 use record::run::Figure;
 use record::security::{Handshakes, Range};
 
 use super::spent::{Spent, since};
-use super::{Around, Settings};
+use super::{Around, Settings, done};
 use crate::access::{Access, Opening};
 use crate::transport::Steps;
 
@@ -25,7 +27,8 @@ pub(super) struct SeenHandshakes {
 /// A round of it.
 pub(super) struct Round {
     at_once: u32,
-    made: u64,
+    /// How long each connection took that was made.
+    times: Vec<u64>,
     failed: u64,
     why: Option<String>,
     took: Duration,
@@ -33,10 +36,17 @@ pub(super) struct Round {
     client: Option<Duration>,
 }
 
+impl Round {
+    /// The same for whoever looks on.
+    pub(super) fn done(&self) -> Closed {
+        done(self.times.clone(), self.failed, 0, self.took)
+    }
+}
+
 /// One client of a round.
 #[derive(Default)]
 struct Client {
-    made: u64,
+    times: Vec<u64>,
     failed: Option<String>,
     cpu: Option<Duration>,
 }
@@ -44,12 +54,13 @@ struct Client {
 impl SeenHandshakes {
     pub(super) fn add(&mut self, round: Round) {
         self.at_once = round.at_once;
-        self.made += round.made;
+        let made = round.times.len() as u64;
+        self.made += made;
         self.failed += round.failed;
         self.why = self.why.take().or(round.why);
         self.rates
-            .push(round.made as f64 / round.took.as_secs_f64().max(1e-9));
-        self.cpu.add(round.made, round.server, round.client);
+            .push(made as f64 / round.took.as_secs_f64().max(1e-9));
+        self.cpu.add(made, round.server, round.client);
     }
 
     pub(super) fn finished(self) -> Figure<Handshakes> {
@@ -91,10 +102,11 @@ pub(super) fn round(
         let mut client = Client::default();
         let cpu = own_cpu();
         loop {
+            let came = Instant::now();
             match access.open(opening, &mut Steps::new()) {
                 Ok(session) => {
+                    client.times.push(nanos(came.elapsed()));
                     let _ = session.close(&mut Steps::new());
-                    client.made += 1;
                 }
                 Err(error) => {
                     client.failed = Some(error.to_string());
@@ -131,7 +143,7 @@ pub(super) fn round(
     }
     Some(Round {
         at_once,
-        made: clients.iter().map(|it| it.made).sum(),
+        times: clients.iter().flat_map(|it| &it.times).copied().collect(),
         failed: clients.iter().filter(|it| it.failed.is_some()).count() as u64,
         why: clients.into_iter().find_map(|it| it.failed),
         took,

@@ -13,7 +13,7 @@ use wire::types::{
 
 use super::handshakes::SeenHandshakes;
 use super::spent::{Spent, since};
-use super::{Around, Settings};
+use super::{Around, Done, Settings, done};
 use crate::access::{Access, Credentials, Opening, Session, user_kind};
 use crate::transport::{CallError, Step, Steps};
 
@@ -173,6 +173,7 @@ impl Bench<'_> {
         if let Some((opening, access)) = way.first() {
             let seen = super::handshakes::round(opening, access, self.settings, self.around);
             if let Some(seen) = seen {
+                (self.around.told)(way.protection, Done::Connections, seen.done());
                 way.handshakes.add(seen);
             }
         }
@@ -189,13 +190,15 @@ impl Bench<'_> {
     /// Connections, as each kind of user; the first that can log in is the one whose connections count.
     fn connect(&self, way: &mut Seen) -> Result<(), String> {
         let mut came = false;
+        let told = |closed| (self.around.told)(way.protection, Done::Connections, closed);
         for user in &mut way.users {
             let Ok((access, opening)) = &user.way else {
                 continue;
             };
+            let first = Instant::now();
             let (server, own) = self.clocks();
             let mut failed = None;
-            let mut done = 0;
+            let mut made = 0;
             let mut connects = Vec::new();
             for _ in 0..self.settings.connections {
                 let mut steps = Steps::new();
@@ -215,9 +218,15 @@ impl Bench<'_> {
                 if !came {
                     way.steps.extend(steps);
                 }
-                done += 1;
+                made += 1;
             }
             let (server_end, own_end) = self.clocks();
+            told(done(
+                connects.clone(),
+                failed.is_some().into(),
+                0,
+                first.elapsed(),
+            ));
             if let Some(why) = failed {
                 user.way = Err(why);
                 continue;
@@ -225,7 +234,7 @@ impl Bench<'_> {
             if !came {
                 way.connects.extend(connects);
                 way.connect_cpu
-                    .add(done, since(server_end, server), since(own_end, own));
+                    .add(made, since(server_end, server), since(own_end, own));
             }
             came = true;
         }
@@ -259,6 +268,7 @@ impl Bench<'_> {
                     break;
                 }
             }
+            let took = began.elapsed();
             let (server_end, own_end) = self.clocks();
             let carried_end = session.link().carried();
             if way.sizes.len() <= place {
@@ -276,6 +286,8 @@ impl Bench<'_> {
                 continue;
             };
             let count = times.len() as u64;
+            let read = done(times.clone(), 0, count * u64::from(values), took);
+            (self.around.told)(way.protection, Done::Reads, read);
             size.requests += count;
             size.sent += carried_end.sent - carried.sent;
             size.received += carried_end.received - carried.received;

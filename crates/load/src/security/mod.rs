@@ -9,13 +9,16 @@ mod refuse;
 mod rights;
 mod spent;
 
+use std::fmt;
 use std::time::Duration;
 
 use plan::NodeSpec;
-use record::Timestamp;
+use plan::unit::duration::nanos;
 use record::run::{Figure, Fingerprint};
 use record::security::{Certificate, FORMAT, Rights, Sheet, User, VERSION, Way};
+use record::{Closed, Timestamp};
 use thiserror::Error;
+use wire::channel::Protection;
 use wire::policy::{Mode, Policy};
 use wire::types::{NodeId, UserTokenPolicy, UserTokenType};
 
@@ -60,8 +63,43 @@ pub struct Around<'a> {
     pub stopped: &'a dyn Fn() -> bool,
     /// Told what is measured now.
     pub progress: &'a dyn Fn(&str),
+    /// Told what was done over a policy and mode in a round, by what it was.
+    pub told: &'a dyn Fn(Protection, Done, Closed),
     /// Says why nobody can log in, and what to do about it.
     pub explain: &'a dyn Fn(&AccessError) -> String,
+}
+
+/// What is done over each policy and mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// Clients came and left.
+    Connections,
+    /// Values were read.
+    Reads,
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connections => "connections",
+            Self::Reads => "reads",
+        })
+    }
+}
+
+/// What was done in so long, and how long each took of those that succeeded.
+fn done(times: Vec<u64>, failed: u64, values: u64, took: Duration) -> Closed {
+    let ended = times.len() as u64 + failed;
+    let mut closed = Closed {
+        width_ns: nanos(took),
+        response: times.into_iter().collect(),
+        errors: failed,
+        ..Closed::default()
+    };
+    closed.counters.sent = ended;
+    closed.counters.completed = ended;
+    closed.counters.values = values;
+    closed
 }
 
 /// What the sheet says of when and on what it was measured.

@@ -2,12 +2,13 @@
 
 mod permit;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use judge::{CoreUse, Evidence, Judgement, Load};
-use load::attack::{Around, Kind, Look, Victim, examine};
+use load::attack::{Around, Kind, Look, Moment, Victim, examine};
 use load::engine::{Control, Outcome, RunError, SessionError, Target};
 use observe::Process;
 use plan::NodeSpec;
@@ -20,6 +21,7 @@ use wire::url::Url;
 use self::permit::Permit;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::quick::feed::Teller;
 use crate::{access, advice, quick, sheet};
 
 /// Attack a server of your own, and find out what that does to its good clients
@@ -180,6 +182,7 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
     // Until here there is nothing to keep: a signal ends it as it ends any program.
     let control = Control::default();
     quick::interrupted(&control)?;
+    let tellers = Mutex::default();
     let done = examine(
         &victim,
         &mut sheet,
@@ -188,6 +191,7 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
             own_cpu: &|| observe::thread_cpu().ok(),
             limits: &limits,
             progress: &|what| args.sheet.progress(what),
+            good: &|moment| tell(&tellers, &moment),
             control: &control,
         },
     );
@@ -206,6 +210,26 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
     }
     judge::attack::conclude(&mut sheet);
     Ok(sheet)
+}
+
+/// What the good client does goes to whoever listens.
+fn tell(tellers: &Mutex<BTreeMap<usize, Teller>>, moment: &Moment<'_>) {
+    let progress = moment.progress;
+    let mut tellers = tellers.lock().unwrap_or_else(PoisonError::into_inner);
+    if !tellers.contains_key(&moment.place) {
+        let new = Teller::of("attack", moment.kind.name());
+        tellers.extend(new.map(|it| (moment.place, it)));
+    }
+    let Some(teller) = tellers.get_mut(&moment.place) else {
+        return;
+    };
+    let ran = Duration::from_nanos(progress.ran_ns);
+    teller.attacked(moment.part, moment.attacks);
+    teller.add(progress);
+    match progress.last {
+        true => teller.line(ran),
+        false => teller.tick(ran),
+    }
 }
 
 fn sheet(args: &Args, target: &Target, process: &Result<Process, String>) -> Sheet {

@@ -134,9 +134,11 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     }))
 }
 
-/// Where the table goes: beside a page that goes to standard output.
+/// Where the table goes: beside a file that goes to standard output.
 fn out(args: &Args) -> screen::Out {
-    screen::Out::beside_file(args.report.as_deref().is_some_and(written::is_output))
+    let files = [&args.report, &args.feed.live_file];
+    let takes_output = |it: &Option<PathBuf>| it.as_deref().is_some_and(written::is_output);
+    screen::Out::beside_file(files.into_iter().any(takes_output))
 }
 
 /// Who makes the steps.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use model::{FitError, Rung, fit, row};
 
 use super::{input, show};
-use crate::calibrate;
+use crate::calibrated;
 use crate::failure::Failure;
 use crate::lost;
 use crate::screen;
@@ -54,7 +54,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let out_file = Some(args.out.clone());
     written::check([("--out", &out_file), ("--csv", &args.csv)], &args.data)?;
     let rows = input::with_sessions(input::rows(&args.data)?, &args.sessions)?;
-    let speed = args.here.then(calibrate::speed).transpose()?;
+    let speed = args.here.then(calibrated::speed).transpose()?;
     let rung = match args.kind {
         Kind::Cost => Rung::Cost,
         Kind::Exponent => Rung::Exponent,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use load::engine::Progress;
+use record::Closed;
 use report::running::{Running, families};
 
 use crate::failure::Failure;
@@ -116,6 +117,23 @@ pub fn point(name: &str) {
     }
 }
 
+/// What a phase did in one go, if anybody listens: a measurement of its own, with one line.
+pub fn told(command: &str, phase: &str, closed: Closed) {
+    let Some(teller) = Teller::of(command, phase) else {
+        return;
+    };
+    let took = Duration::from_nanos(closed.width_ns);
+    teller.add(&Progress {
+        core: 0,
+        ran_ns: closed.width_ns,
+        closed: vec![(0, closed)],
+        heard: None,
+        idle_ns: 0,
+        last: true,
+    });
+    teller.line(took);
+}
+
 /// A phase that tells what it does, if anybody listens.
 #[derive(Debug)]
 pub struct Teller {
@@ -160,6 +178,18 @@ impl Teller {
             if let Some(heard) = &progress.heard {
                 phase.hear(progress.core, heard);
             }
+        }
+    }
+
+    /// A server is attacked meanwhile: which part of that it is, and how many attacks were made so far.
+    pub fn attacked(&self, part: &str, so_far: u64) {
+        let mut phases = self
+            .feed
+            .phases
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(phase) = phases.get_mut(self.at) {
+            phase.attacked(part, so_far);
         }
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::usage::Seen;
 use super::{Common, evidence, footprint, missing, result};
 use crate::advice;
-use crate::calibrate;
+use crate::calibrated;
 use crate::tags;
 
 /// The run of one phase, and its judgement so far: what subscriptions heard and what is missing are told to it later.
@@ -104,7 +104,7 @@ pub fn run(
     let values = measured.total.values_per_s;
     let values = values.filter(|_| phase.work.steps().is_empty());
     run.notes
-        .extend(values.and_then(|values| calibrate::headroom(values, batch, threads)));
+        .extend(values.and_then(|values| calibrated::headroom(values, batch, threads)));
     run.phases.push(measured);
     run.notes.extend(
         users.map(|users| format!("{users:.1} users were in a sequence at a time, on average")),

@@ -22,7 +22,7 @@ use wire::types::{
 };
 use zeroize::Zeroizing;
 
-use crate::calibrate;
+use crate::calibrated;
 use crate::failure::Failure;
 
 /// Who talks over which link, and what steps cost.
@@ -147,7 +147,7 @@ impl Prices {
         let hint = "uaperf calibrate, or --costs none, cavalieri2010 or a file of uaperf calibrate";
         let failed = |told: String| Failure::new(told).hint(hint);
         let Some(file) = typed else {
-            let kept = calibrate::kept();
+            let kept = calibrated::kept();
             let kept = kept.ok_or_else(|| failed("this host was not calibrated".to_owned()))?;
             let from = "this host, as it was calibrated".to_owned();
             return Ok(Self::Calibrated(Box::new(kept), from));

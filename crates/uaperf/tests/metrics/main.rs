@@ -180,6 +180,83 @@ fn cost_and_perfclient_tell_what_their_loads_do() {
     assert!(pushes >= 4, "{pushes}");
 }
 
+/// What examines a server or this host tells what it asks meanwhile, by the kinds of what it does.
+#[test]
+fn attack_security_and_calibrate_tell_what_they_ask_and_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_plant, _, url) = plant(folder.path());
+    let run = |words: &[&str], codes: &[i32]| {
+        let told = ["--live-file", "live.jsonl", "--quiet", "--metrics", ":0"];
+        let ran = Said::by(&mut command(folder.path(), &[words, &told].concat()));
+        assert!(codes.contains(&ran.code), "{}{}", ran.out, ran.err);
+        assert!(
+            ran.err.contains("prometheus  http://127.0.0.1:"),
+            "{}",
+            ran.err
+        );
+        let lines = std::fs::read_to_string(folder.path().join("live.jsonl")).unwrap();
+        let lines = lines.lines().map(|it| serde_json::from_str(it).unwrap());
+        (ran, lines.collect::<Vec<Value>>())
+    };
+    let of = |lines: &[Value], phase: &str| -> Vec<Value> {
+        let of = lines.iter().filter(|it| it["phase"] == phase);
+        of.cloned().collect()
+    };
+    let most = |lines: &[Value], what: &str| {
+        lines
+            .iter()
+            .filter_map(|it| it[what].as_u64())
+            .max()
+            .unwrap()
+    };
+    let total = |lines: &[Value], what: &str| -> u64 {
+        lines.iter().filter_map(|it| it[what].as_u64()).sum()
+    };
+
+    let words = ["attack", &url, "--step", "2s", "--kind", "half-open,browse"];
+    let more = ["--attacks", "20/s", "--trust", "--out", "sheet.json"];
+    let (ran, lines) = run(&[&words[..], &more].concat(), &[0, 3, 4]);
+    let sheet = support::json(&folder.path().join("sheet.json"));
+    for (at, kind) in ["half-open", "browse"].into_iter().enumerate() {
+        let lines = of(&lines, kind);
+        let made = &sheet["kinds"][at]["seen"]["attackers"]["made"];
+        let told = most(&lines, "total_attacks");
+        assert!(
+            told > 0 && told <= made.as_u64().unwrap(),
+            "{kind}: {}",
+            ran.err
+        );
+        let parts: Vec<&str> = lines.iter().filter_map(|it| it["point"].as_str()).collect();
+        for part in ["calm", "attack", "calm afterwards"] {
+            assert!(parts.contains(&part), "{kind}: {parts:?}");
+        }
+        assert!(most(&lines, "total_completed") > 100, "{lines:?}");
+    }
+
+    let words = ["security", &url, "--quick", "--trust", "--values", "1,100"];
+    let (_, lines) = run(&[&words[..], &["--out", "sheet.json"]].concat(), &[0]);
+    let sheet = support::json(&folder.path().join("sheet.json"));
+    for way in sheet["ways"].as_array().unwrap() {
+        let name = way["security"].as_str().unwrap();
+        let reads = total(&of(&lines, &format!("{name} reads")), "completed");
+        let kept: Vec<Value> = way["sizes"].as_array().unwrap().clone();
+        // The warm-up is told, too, and not kept.
+        assert!(reads > total(&kept, "requests"), "{name}: {reads} {kept:?}");
+        let came = total(&of(&lines, &format!("{name} connections")), "completed");
+        assert!(came > way["handshakes"]["made"].as_u64().unwrap(), "{name}");
+    }
+
+    let words = ["calibrate", "--budget", "2s", "--out", "host.json"];
+    let (_, lines) = run(&words, &[0]);
+    let host = support::json(&folder.path().join("host.json"));
+    for load in host["generator"].as_array().unwrap() {
+        let lines = of(&lines, load["name"].as_str().unwrap());
+        // One for each slice that a figure is the median of.
+        assert_eq!(lines.len(), 7, "{lines:?}");
+    }
+    assert!(total(&lines, "completed") > 0, "{lines:?}");
+}
+
 /// Where the dashboard is.
 fn dashboard() -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
