@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use platform::System;
+
 use crate::figure::{Figure, NotAvailable};
 use crate::frequency::{core_clocks, turbo, zones};
 use crate::host::{Host, Times};
@@ -333,7 +335,7 @@ fn conntrack(tree: &Tree) -> Finding {
             });
             Ok((found, mend))
         }
-        _ if cfg!(target_os = "linux") => Ok(("connections are not tracked".to_owned(), None)),
+        _ if System::IS_LINUX => Ok(("connections are not tracked".to_owned(), None)),
         (Err(why), _) | (_, Err(why)) => Err(why),
     };
     finding(

@@ -1,5 +1,7 @@
 //! What a machine takes from its supply, as far as it measures that itself.
 
+use platform::System;
+
 use crate::figure::{Figure, NotAvailable};
 use crate::tree::Tree;
 
@@ -34,7 +36,7 @@ const POWERCAP: &str = "/sys/class/powercap";
 
 /// The domains whose energy is counted.
 pub fn domains(tree: &Tree) -> Figure<Vec<Domain>> {
-    let names = tree.names(POWERCAP).map_err(|reason| match cfg!(target_os = "linux") {
+    let names = tree.names(POWERCAP).map_err(|reason| match System::IS_LINUX {
         true => NotAvailable::because(
             "there is no /sys/class/powercap (no RAPL: a virtual machine, or intel_rapl_msr is not loaded)",
         ),
@@ -96,7 +98,7 @@ pub fn sensors(tree: &Tree) -> Figure<Vec<Sensor>> {
     const FOLDER: &str = "/sys/class/hwmon";
     let chips = tree
         .names(FOLDER)
-        .map_err(|reason| match cfg!(target_os = "linux") {
+        .map_err(|reason| match System::IS_LINUX {
             true => {
                 NotAvailable::because("there is no /sys/class/hwmon (usual in virtual machines)")
             }

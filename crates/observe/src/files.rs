@@ -4,6 +4,8 @@
 use std::fs;
 use std::io::{ErrorKind, Read as _};
 
+use platform::System;
+
 use crate::figure::{Figure, NotAvailable};
 
 /// No file of the kind is as long.
@@ -52,7 +54,7 @@ pub fn count(path: &str) -> Figure<u64> {
 }
 
 fn here() -> Figure<()> {
-    match cfg!(target_os = "linux") {
+    match System::IS_LINUX {
         true => Ok(()),
         false => Err(NotAvailable::here()),
     }

@@ -1,5 +1,7 @@
 //! How fast cores run, how hot they are, and whether they were slowed down for it.
 
+use platform::System;
+
 use crate::figure::{Figure, NotAvailable};
 use crate::tree::Tree;
 
@@ -59,7 +61,7 @@ pub fn core_clocks(tree: &Tree) -> Figure<Vec<CoreClock>> {
 }
 
 fn no_driver() -> NotAvailable {
-    match cfg!(target_os = "linux") {
+    match System::IS_LINUX {
         true => NotAvailable::because("the core has no cpufreq driver (usual in virtual machines)"),
         false => NotAvailable::here(),
     }

@@ -15,7 +15,12 @@ pub struct Descriptors {
 
 /// The limit on descriptors.
 pub fn descriptors() -> Figure<Descriptors> {
-    imp::descriptors()
+    let (soft, hard) = platform::process::descriptors().map_err(refused)?;
+    Ok(Descriptors { soft, hard })
+}
+
+fn refused(error: std::io::Error) -> NotAvailable {
+    NotAvailable::because(format!("limit of descriptors: {error}"))
 }
 
 /// Sees to it that this process may have `wanted` descriptors open, as far as it may be raised,
@@ -25,10 +30,7 @@ pub fn raise_descriptors(wanted: u64) -> Figure<Descriptors> {
     if now.soft >= wanted {
         return Ok(now);
     }
-    imp::set(Descriptors {
-        soft: wanted.min(now.hard),
-        hard: now.hard,
-    })?;
+    platform::process::set_descriptors(wanted.min(now.hard)).map_err(refused)?;
     descriptors()
 }
 
@@ -61,39 +63,6 @@ fn parse_ports(line: &str) -> Figure<Ports> {
     match (words.next(), words.next()) {
         (Some(Ok(first)), Some(Ok(last))) if first <= last => Ok(Ports { first, last }),
         _ => Err(NotAvailable::because(format!("{PORTS} says {line:?}"))),
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod imp {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-
-    use super::{Descriptors, Figure, NotAvailable};
-
-    pub fn descriptors() -> Figure<Descriptors> {
-        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(refused)?;
-        Ok(Descriptors { soft, hard })
-    }
-
-    pub fn set(to: Descriptors) -> Figure<()> {
-        setrlimit(Resource::RLIMIT_NOFILE, to.soft, to.hard).map_err(refused)
-    }
-
-    fn refused(error: nix::Error) -> NotAvailable {
-        NotAvailable::because(format!("limit of descriptors: {}", error.desc()))
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod imp {
-    use super::{Descriptors, Figure, NotAvailable};
-
-    pub fn descriptors() -> Figure<Descriptors> {
-        Err(NotAvailable::here())
-    }
-
-    pub fn set(_to: Descriptors) -> Figure<()> {
-        Err(NotAvailable::here())
     }
 }
 

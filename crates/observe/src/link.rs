@@ -1,5 +1,6 @@
 //! Network interfaces: what went through them, what was lost, and how much they could carry.
 
+use platform::System;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::{Figure, NotAvailable};
@@ -129,7 +130,7 @@ fn speed(tree: &Tree, name: &str, path: &str) -> Figure<u64> {
     // In megabits. Virtual interfaces say -1, or that the question makes no sense.
     match tree.number::<i64>(path) {
         Ok(megabits @ 1..) => Ok(megabits.unsigned_abs() * 1_000_000),
-        _ if cfg!(target_os = "linux") => Err(without_speed(name)),
+        _ if System::IS_LINUX => Err(without_speed(name)),
         Ok(_) => Err(without_speed(name)),
         Err(reason) => Err(reason),
     }

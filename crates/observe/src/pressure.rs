@@ -1,5 +1,7 @@
 //! How long work stood still for want of CPU, memory or disk: the kernel's pressure stall information.
 
+use platform::System;
+
 use crate::figure::{Figure, NotAvailable};
 use crate::tree::Tree;
 
@@ -50,7 +52,7 @@ pub fn pressure(tree: &Tree, resource: Resource) -> Figure<Pressure> {
     let path = format!("/proc/pressure/{}", resource.name());
     match tree.text(&path) {
         Ok(text) => parse(&text, &path),
-        Err(_) if cfg!(target_os = "linux") => Err(NotAvailable::because(format!(
+        Err(_) if System::IS_LINUX => Err(NotAvailable::because(format!(
             "there is no {path}: this kernel has no pressure stall information, or it was started with psi=0"
         ))),
         Err(reason) => Err(reason),

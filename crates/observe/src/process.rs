@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use platform::System;
+use platform::process::{Look, Watched};
 use record::run::{Figure as Recorded, Usage};
 
 use crate::clock::process_cpu;
@@ -19,6 +21,8 @@ pub struct Process {
     folder: String,
     /// With the id, this names a process for good: ids are given again.
     started: Figure<u64>,
+    /// It, where there is no `/proc`.
+    watched: Option<Watched>,
     switches: Switches,
 }
 
@@ -145,19 +149,23 @@ impl Process {
     /// Another process.
     pub fn of(id: u32) -> Figure<Self> {
         let process = Self::at(Some(id), format!("/proc/{id}"));
-        match &process.started {
-            Ok(_) => Ok(process),
-            Err(_) if cfg!(target_os = "linux") => Err(ended(id)),
-            Err(reason) => Err(reason.clone()),
+        match (&process.started, &process.watched) {
+            (Err(_), None) => Err(ended(id)),
+            _ => Ok(process),
         }
     }
 
     fn at(id: Option<u32>, folder: String) -> Self {
         let started = line(&folder).and_then(|text| Stat::of(&text, &folder)?.field(22));
+        let watched = match System::IS_LINUX {
+            true => None,
+            false => Watched::of(id.unwrap_or_else(std::process::id)).ok(),
+        };
         Self {
             id,
             folder,
             started,
+            watched,
             switches: Switches::default(),
         }
     }
@@ -176,6 +184,9 @@ impl Process {
     /// The same, and its threads one by one, which were asked for it.
     pub fn look(&mut self) -> (Sample, Figure<Vec<Task>>) {
         let at = Instant::now();
+        if !System::IS_LINUX {
+            return (self.told(at), Err(NotAvailable::here()));
+        }
         // The clock comes first, close to the moment that the sample is named after.
         let cpu = process_cpu(self.id);
         let text = self.same(line(&self.folder));
@@ -221,6 +232,36 @@ impl Process {
         (sample, tasks)
     }
 
+    /// What a system tells that has no `/proc`.
+    fn told(&mut self, at: Instant) -> Sample {
+        let look = match &mut self.watched {
+            Some(watched) => watched.look().ok(),
+            None => None,
+        };
+        let look = look.ok_or_else(|| ended(self.id()));
+        let of = |get: &dyn Fn(&Look) -> Option<u64>| match &look {
+            Ok(look) => get(look).ok_or_else(NotAvailable::here),
+            Err(reason) => Err(reason.clone()),
+        };
+        let nothing = || of(&|_| None);
+        Sample {
+            at,
+            took: at.elapsed(),
+            cpu_ns: of(&|it| Some(nanos(it.cpu))),
+            user_ns: nothing(),
+            system_ns: nothing(),
+            waited_ns: nothing(),
+            rss_bytes: of(&|it| Some(it.rss_bytes)),
+            peak_rss_bytes: nothing(),
+            threads: nothing(),
+            voluntary_switches: nothing(),
+            involuntary_switches: nothing(),
+            minor_faults: nothing(),
+            major_faults: nothing(),
+            descriptors: of(&|it| it.descriptors),
+        }
+    }
+
     /// CPU that it has used up to now and nothing else: one system call.
     pub fn cpu(&self) -> Figure<Duration> {
         process_cpu(self.id)
@@ -245,7 +286,7 @@ impl Process {
                 // This process has no id, and has not ended.
                 _ => Err(ended(id.unwrap_or_default())),
             },
-            (Err(_), Some(id)) if cfg!(target_os = "linux") => Err(ended(id)),
+            (Err(_), Some(id)) if System::IS_LINUX => Err(ended(id)),
             (Err(reason), _) => Err(reason),
         }
     }

@@ -1,6 +1,11 @@
 //! A process looked at often: what can be had for a few microseconds.
 
+use std::fs::File;
 use std::time::Instant;
+
+use platform::System;
+use platform::file::read_again;
+use platform::process::page_bytes;
 
 use crate::clock::process_cpu;
 use crate::figure::{Figure, NotAvailable};
@@ -14,9 +19,9 @@ use crate::stat::Stat;
 pub struct Pulse {
     id: u32,
     path: String,
-    file: imp::File,
+    file: File,
     /// Memory alone: a tenth of the time that the line takes of a process with many threads.
-    memory: imp::File,
+    memory: File,
     page_bytes: u64,
 }
 
@@ -47,10 +52,10 @@ impl Pulse {
         let path = format!("/proc/{id}/stat");
         let pulse = Self {
             id,
-            file: imp::open(&path, id)?,
-            memory: imp::open(&format!("/proc/{id}/statm"), id)?,
+            file: open(&path, id)?,
+            memory: open(&format!("/proc/{id}/statm"), id)?,
             path,
-            page_bytes: imp::page_bytes()?,
+            page_bytes: page_bytes().ok_or_else(NotAvailable::here)?,
         };
         pulse.beat()?;
         Ok(pulse)
@@ -65,7 +70,7 @@ impl Pulse {
     pub fn glance(&self) -> Figure<Sample> {
         let at = Instant::now();
         let cpu = process_cpu(Some(self.id));
-        let text = imp::read(&self.memory, self.id)?;
+        let text = read(&self.memory, self.id)?;
         // Pages: all that is mapped, and what of it is in RAM.
         let mut words = text.split_whitespace();
         if files::number(&mut words, "statm")? == 0 {
@@ -95,7 +100,7 @@ impl Pulse {
     pub fn beat(&self) -> Figure<Beat> {
         let at = Instant::now();
         let cpu = process_cpu(Some(self.id));
-        let text = imp::read(&self.file, self.id)?;
+        let text = read(&self.file, self.id)?;
         let stat = Stat::of(&text, &self.path)?;
         Ok(Beat {
             at,
@@ -110,54 +115,21 @@ impl Pulse {
     }
 }
 
-#[cfg(target_os = "linux")]
 fn ended(id: u32) -> NotAvailable {
     NotAvailable::because(format!("process {id} has ended"))
 }
 
-#[cfg(target_os = "linux")]
-mod imp {
-    pub use std::fs::File;
-    use std::os::unix::fs::FileExt;
-
-    use nix::unistd::{SysconfVar, sysconf};
-
-    use super::{Figure, NotAvailable, ended};
-
-    pub fn open(path: &str, id: u32) -> Figure<File> {
-        File::open(path).map_err(|_| ended(id))
-    }
-
-    pub fn read(file: &File, id: u32) -> Figure<String> {
-        // The line has 52 numbers and a name: some 350 bytes.
-        let mut buffer = [0; 2048];
-        let read = file.read_at(&mut buffer, 0).map_err(|_| ended(id))?;
-        let bytes = buffer.get(..read).unwrap_or_default();
-        Ok(String::from_utf8_lossy(bytes).into_owned())
-    }
-
-    pub fn page_bytes() -> Figure<u64> {
-        let size = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
-        let size = size.and_then(|size| u64::try_from(size).ok());
-        size.ok_or_else(|| NotAvailable::because("the system does not say how large a page is"))
+fn open(path: &str, id: u32) -> Figure<File> {
+    match System::IS_LINUX {
+        true => File::open(path).map_err(|_| ended(id)),
+        false => Err(NotAvailable::here()),
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-mod imp {
-    use super::{Figure, NotAvailable};
-
-    pub type File = ();
-
-    pub fn open(_path: &str, _id: u32) -> Figure<File> {
-        Err(NotAvailable::here())
-    }
-
-    pub fn read((): &File, _id: u32) -> Figure<String> {
-        Err(NotAvailable::here())
-    }
-
-    pub fn page_bytes() -> Figure<u64> {
-        Err(NotAvailable::here())
-    }
+fn read(file: &File, id: u32) -> Figure<String> {
+    // The line has 52 numbers and a name: some 350 bytes.
+    let mut buffer = [0; 2048];
+    let read = read_again(file, &mut buffer).map_err(|_| ended(id))?;
+    let bytes = buffer.get(..read).unwrap_or_default();
+    Ok(String::from_utf8_lossy(bytes).into_owned())
 }

@@ -1,5 +1,10 @@
 //! How the kernel schedules threads: processors, nice values, real-time priorities; read, and set.
 
+use std::io::{self, ErrorKind};
+use std::process::{Command, Stdio};
+
+use platform::{System, thread};
+
 use crate::figure::{Figure, NotAvailable};
 use crate::processors::processors_of;
 use crate::stat::Stat;
@@ -90,198 +95,143 @@ pub const RT_CURE: &str = "run as root, or `sudo setcap cap_sys_nice+ep` the pro
 pub const NICE_CURE: &str = "run as root, or `sudo setcap cap_sys_nice+ep` the program, or give your user `nice -20` in \
                              /etc/security/limits.conf and log in again";
 
-pub use imp::{Held, fifo, hold, nice, this_thread};
+/// The id of the thread that asks; 0 where none has one.
+pub fn this_thread() -> u32 {
+    thread::id().unwrap_or(0)
+}
 
-#[cfg(target_os = "linux")]
-mod imp {
-    use std::process::{Command, Stdio};
-
-    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-    use nix::unistd::Pid;
-
-    use super::{NICE_CURE, Placing, RT_CURE, of_thread};
-    use crate::figure::{Figure, NotAvailable};
-    use crate::tasks::tasks;
-    use crate::tree::Tree;
-
-    /// The id of the thread that asks.
-    pub fn this_thread() -> u32 {
-        nix::unistd::gettid().as_raw().unsigned_abs()
-    }
-
-    /// Gives a thread a nice value.
-    pub fn nice(thread: u32, value: i32) -> Figure<()> {
-        let words = ["-n", &value.to_string(), "-p", &thread.to_string()];
-        run("renice", &words).map_err(|said| {
-            NotAvailable::because(match is_forbidden(&said) {
-                true => format!("a nice value of {value} is not allowed: {NICE_CURE}"),
-                false => said,
-            })
+/// Gives a thread a nice value.
+pub fn nice(thread: u32, value: i32) -> Figure<()> {
+    let words = ["-n", &value.to_string(), "-p", &thread.to_string()];
+    run("renice", &words).map_err(|said| {
+        NotAvailable::because(match is_forbidden(&said) {
+            true => format!("a nice value of {value} is not allowed: {NICE_CURE}"),
+            false => said,
         })
-    }
+    })
+}
 
-    /// Gives a thread a real-time priority under SCHED_FIFO; threads that it starts have it, too.
-    pub fn fifo(thread: u32, priority: u8) -> Figure<()> {
-        chrt(&[
-            "--fifo",
-            "--pid",
-            &priority.to_string(),
-            &thread.to_string(),
-        ])
-    }
+/// Gives a thread a real-time priority under SCHED_FIFO; threads that it starts have it, too.
+pub fn fifo(thread: u32, priority: u8) -> Figure<()> {
+    chrt(&[
+        "--fifo",
+        "--pid",
+        &priority.to_string(),
+        &thread.to_string(),
+    ])
+}
 
-    fn chrt(words: &[&str]) -> Figure<()> {
-        run("chrt", words).map_err(|said| {
-            NotAvailable::because(match is_forbidden(&said) {
-                true => format!("SCHED_FIFO is not allowed: {RT_CURE}"),
-                false => said,
-            })
+fn chrt(words: &[&str]) -> Figure<()> {
+    run("chrt", words).map_err(|said| {
+        NotAvailable::because(match is_forbidden(&said) {
+            true => format!("SCHED_FIFO is not allowed: {RT_CURE}"),
+            false => said,
         })
-    }
+    })
+}
 
-    fn is_forbidden(said: &str) -> bool {
-        said.contains("not permitted") || said.contains("ermission denied")
-    }
+fn is_forbidden(said: &str) -> bool {
+    said.contains("not permitted") || said.contains("ermission denied")
+}
 
-    /// A program of util-linux, or what it said: the system calls behind them cannot be made without `unsafe`.
-    fn run(program: &str, words: &[&str]) -> Result<(), String> {
-        let mut command = Command::new(program);
-        command.args(words).stdin(Stdio::null()).env("LC_ALL", "C");
-        let done = command.output();
-        let done = done.map_err(|error| {
-            format!(
-                "{program} of util-linux cannot be started: {error} (apt-get install util-linux)"
-            )
-        })?;
-        match done.status.success() {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&done.stderr).trim().to_owned()),
-        }
+/// A program of util-linux, or what it said: the system calls behind them cannot be made without `unsafe`.
+fn run(program: &str, words: &[&str]) -> Result<(), String> {
+    if !System::IS_LINUX {
+        return Err(NotAvailable::here().reason().to_owned());
     }
-
-    /// A process that is scheduled in another way until this is dropped.
-    #[derive(Debug)]
-    pub struct Held {
-        id: u32,
-        affinities: Vec<(Pid, CpuSet)>,
-        policies: Vec<(u32, u64, u64)>,
-    }
-
-    /// Keeps all threads of a process where they are to run, and gives them a real-time priority under SCHED_FIFO, where
-    /// one is wanted. Threads that it starts meanwhile have both of the thread that starts them.
-    pub fn hold(id: u32, placing: &Placing, priority: Option<u8>) -> Figure<Held> {
-        let mut held = Held {
-            id,
-            affinities: Vec::new(),
-            policies: Vec::new(),
-        };
-        let tree = Tree::here();
-        let mut all = tasks(&tree, id)?;
-        all.sort_by_key(|it| std::cmp::Reverse(it.cpu_ns.clone().ok()));
-        for (number, task) in all.into_iter().enumerate() {
-            let thread = pid(task.id);
-            let processors = placing.of_thread(number);
-            if !processors.is_empty() {
-                let refused = |error: nix::Error| {
-                    NotAvailable::because(match error {
-                        nix::Error::EPERM => {
-                            "it is a process of another user: run as root, or as that user"
-                                .to_owned()
-                        }
-                        nix::Error::EINVAL => {
-                            "want processors that there are, and that it may use".to_owned()
-                        }
-                        error => error.desc().to_owned(),
-                    })
-                };
-                let mut set = CpuSet::new();
-                for cpu in processors {
-                    set.set(*cpu).map_err(refused)?;
-                }
-                let before = match sched_getaffinity(thread) {
-                    // It has ended meanwhile.
-                    Err(nix::Error::ESRCH) => continue,
-                    before => before.map_err(refused)?,
-                };
-                held.affinities.push((thread, before));
-                match sched_setaffinity(thread, &set) {
-                    Err(nix::Error::ESRCH) => {}
-                    done => done.map_err(refused)?,
-                }
-            }
-            if let Some(priority) = priority {
-                let Ok((policy, before, _)) = of_thread(&tree, id, task.id) else {
-                    continue;
-                };
-                match fifo(task.id, priority) {
-                    Ok(()) => held.policies.push((task.id, policy, before)),
-                    Err(_) if of_thread(&tree, id, task.id).is_err() => {}
-                    Err(why) => return Err(why),
-                }
-            }
-        }
-        Ok(held)
-    }
-
-    fn pid(thread: u32) -> Pid {
-        Pid::from_raw(i32::try_from(thread).unwrap_or(0))
-    }
-
-    impl Drop for Held {
-        fn drop(&mut self) {
-            // A thread that was started meanwhile has what its starter had; that of the first one is a good guess.
-            let now = tasks(&Tree::here(), self.id).unwrap_or_default();
-            for task in now {
-                let thread = pid(task.id);
-                let own = self.affinities.iter().find(|it| it.0 == thread);
-                if let Some((_, before)) = own.or(self.affinities.first()) {
-                    // It may have ended.
-                    let _ = sched_setaffinity(thread, before);
-                }
-                let own = self.policies.iter().find(|it| it.0 == task.id);
-                if let Some((_, policy, priority)) = own.or(self.policies.first()) {
-                    let how = match policy {
-                        1 => "--fifo",
-                        2 => "--rr",
-                        3 => "--batch",
-                        5 => "--idle",
-                        _ => "--other",
-                    };
-                    let words = [how, "--pid", &priority.to_string(), &task.id.to_string()];
-                    let _ = chrt(&words);
-                }
-            }
-        }
+    let mut command = Command::new(program);
+    command.args(words).stdin(Stdio::null()).env("LC_ALL", "C");
+    let done = command.output();
+    let done = done.map_err(|error| {
+        format!("{program} of util-linux cannot be started: {error} (apt-get install util-linux)")
+    })?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&done.stderr).trim().to_owned()),
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-mod imp {
-    use super::Placing;
-    use crate::figure::{Figure, NotAvailable};
+/// A process that is scheduled in another way until this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    id: u32,
+    affinities: Vec<(u32, Vec<usize>)>,
+    policies: Vec<(u32, u64, u64)>,
+}
 
-    /// A process that is scheduled in another way until this is dropped.
-    #[derive(Debug)]
-    pub struct Held {}
-
-    /// The id of the thread that asks.
-    pub fn this_thread() -> u32 {
-        0
+/// Keeps all threads of a process where they are to run, and gives them a real-time priority under SCHED_FIFO, where
+/// one is wanted. Threads that it starts meanwhile have both of the thread that starts them.
+pub fn hold(id: u32, placing: &Placing, priority: Option<u8>) -> Figure<Held> {
+    let mut held = Held {
+        id,
+        affinities: Vec::new(),
+        policies: Vec::new(),
+    };
+    let tree = Tree::here();
+    let mut all = tasks(&tree, id)?;
+    all.sort_by_key(|it| std::cmp::Reverse(it.cpu_ns.clone().ok()));
+    for (number, task) in all.into_iter().enumerate() {
+        let processors = placing.of_thread(number);
+        if !processors.is_empty() {
+            let before = match thread::processors_of(task.id) {
+                // It has ended meanwhile.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                before => before.map_err(refused)?,
+            };
+            held.affinities.push((task.id, before));
+            match thread::place(task.id, processors) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                done => done.map_err(refused)?,
+            }
+        }
+        if let Some(priority) = priority {
+            let Ok((policy, before, _)) = of_thread(&tree, id, task.id) else {
+                continue;
+            };
+            match fifo(task.id, priority) {
+                Ok(()) => held.policies.push((task.id, policy, before)),
+                Err(_) if of_thread(&tree, id, task.id).is_err() => {}
+                Err(why) => return Err(why),
+            }
+        }
     }
+    Ok(held)
+}
 
-    /// Gives a thread a nice value.
-    pub fn nice(_thread: u32, _value: i32) -> Figure<()> {
-        Err(NotAvailable::here())
-    }
+/// Why a thread is not placed.
+fn refused(error: io::Error) -> NotAvailable {
+    NotAvailable::because(match error.kind() {
+        ErrorKind::PermissionDenied => {
+            "it is a process of another user: run as root, or as that user".to_owned()
+        }
+        ErrorKind::InvalidInput => "want processors that there are, and that it may use".to_owned(),
+        _ => error.to_string(),
+    })
+}
 
-    /// Gives a thread a real-time priority.
-    pub fn fifo(_thread: u32, _priority: u8) -> Figure<()> {
-        Err(NotAvailable::here())
-    }
-
-    /// Keeps a process on processors, and gives it a real-time priority.
-    pub fn hold(_id: u32, _placing: &Placing, _priority: Option<u8>) -> Figure<Held> {
-        Err(NotAvailable::here())
+impl Drop for Held {
+    fn drop(&mut self) {
+        // A thread that was started meanwhile has what its starter had; that of the first one is a good guess.
+        let now = tasks(&Tree::here(), self.id).unwrap_or_default();
+        for task in now {
+            let own = self.affinities.iter().find(|it| it.0 == task.id);
+            if let Some((_, before)) = own.or(self.affinities.first()) {
+                // It may have ended.
+                let _ = thread::place(task.id, before);
+            }
+            let own = self.policies.iter().find(|it| it.0 == task.id);
+            if let Some((_, policy, priority)) = own.or(self.policies.first()) {
+                let how = match policy {
+                    1 => "--fifo",
+                    2 => "--rr",
+                    3 => "--batch",
+                    5 => "--idle",
+                    _ => "--other",
+                };
+                let words = [how, "--pid", &priority.to_string(), &task.id.to_string()];
+                let _ = chrt(&words);
+            }
+        }
     }
 }
 

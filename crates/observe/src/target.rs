@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use platform::System;
+
 use crate::figure::{Figure, NotAvailable};
 use crate::listener;
 use crate::tree::Tree;
@@ -49,7 +51,7 @@ impl Target {
         match self {
             Self::Id(id) => match std::fs::metadata(format!("/proc/{id}")) {
                 Ok(_) => Ok(*id),
-                Err(_) if cfg!(target_os = "linux") => {
+                Err(_) if System::IS_LINUX => {
                     Err(NotAvailable::because(format!("no process has the id {id}")))
                 }
                 Err(_) => Err(NotAvailable::here()),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use platform::System;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::{Figure, NotAvailable};
@@ -95,7 +96,7 @@ pub fn tasks(tree: &Tree, id: u32) -> Figure<Vec<Task>> {
 /// The threads that a folder of `/proc` names.
 pub(crate) fn tasks_in(tree: &Tree, folder: &str) -> Figure<Vec<Task>> {
     let names = tree.names(folder);
-    let names = names.map_err(|reason| match cfg!(target_os = "linux") {
+    let names = names.map_err(|reason| match System::IS_LINUX {
         true => NotAvailable::because("the process has ended, or may not be looked into"),
         false => reason,
     })?;

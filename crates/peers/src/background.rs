@@ -5,10 +5,11 @@
 //! its process id together with the time that process started, so that no other process that
 //! was later given the same id is ever stopped in its place.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use platform::process::{kill, lasting_input, terminate};
 use serde::{Deserialize, Serialize};
 
 use crate::server::{FirstRun, Launch, says_ready, system, url};
@@ -39,14 +40,7 @@ pub fn start(stack: &'static Stack, options: &StartOptions) -> Result<Running, S
         pki,
     } = Launch::prepare(stack, options)?;
     let fifo = log.with_file_name("stdin");
-    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0)
-        .map_err(|e| system(stack, "make its standard input")(e.into()))?;
-    let stdin = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&fifo)
-        .map_err(system(stack, "open its standard input"))?;
+    let stdin = lasting_input(&fifo).map_err(system(stack, "make its standard input"))?;
     let first = FirstRun::of(&pki).map_err(system(stack, "lock the certificates"))?;
     let mut child = command
         .stdin(stdin)
@@ -125,13 +119,10 @@ impl Running {
     /// already.
     pub fn stop(&self) -> bool {
         let was_alive = self.is_alive();
-        let signals = [rustix::process::Signal::TERM, rustix::process::Signal::KILL];
-        for signal in signals {
+        for ask in [terminate, kill] {
             let begin = Instant::now();
             while self.is_alive() && begin.elapsed() < Duration::from_secs(2) {
-                if let Some(pid) = process::pid(self.pid) {
-                    let _ = rustix::process::kill_process(pid, signal);
-                }
+                ask(self.pid);
                 std::thread::sleep(Duration::from_millis(20));
             }
         }

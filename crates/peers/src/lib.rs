@@ -15,7 +15,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(target_os = "linux")]
 pub mod background;
 pub mod bench;
 mod client;

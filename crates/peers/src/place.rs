@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use platform::System;
+
 /// The folder of all peers: `$UAPERF_PEERS`, or `target/peers` of the repository that this
 /// program runs in or was built in, or `uaperf/peers` in the user's cache folder.
 pub fn home() -> PathBuf {
@@ -60,12 +62,10 @@ fn repository(start: &Path) -> Option<PathBuf> {
 
 fn cache() -> PathBuf {
     let below_home = |path: &str| set("HOME").map(|home| home.join(path));
-    let dir = if cfg!(windows) {
-        set("LOCALAPPDATA")
-    } else if cfg!(target_os = "macos") {
-        below_home("Library/Caches")
-    } else {
-        set("XDG_CACHE_HOME").or_else(|| below_home(".cache"))
+    let dir = match System::HERE {
+        System::Windows => set("LOCALAPPDATA"),
+        System::MacOs => below_home("Library/Caches"),
+        System::Linux | System::Other => set("XDG_CACHE_HOME").or_else(|| below_home(".cache")),
     };
     dir.unwrap_or_else(std::env::temp_dir)
 }

@@ -5,6 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use platform::System;
+use platform::process::{ENDINGS, terminate};
+
+pub use platform::process::started;
+
 /// A command from its words. No words make a command that cannot be started.
 pub(crate) fn command(words: impl IntoIterator<Item = String>) -> Command {
     let mut words = words.into_iter();
@@ -20,7 +25,7 @@ pub(crate) fn command(words: impl IntoIterator<Item = String>) -> Command {
 /// there is a program that can arrange it (util-linux on Linux). For commands that a thread waits
 /// for: nothing of them is left when this process is killed.
 pub(crate) fn tied(words: Vec<String>) -> Vec<String> {
-    if !cfg!(target_os = "linux") || on_path("setpriv").is_none() {
+    if !System::IS_LINUX || on_path("setpriv").is_none() {
         return words;
     }
     let tie = ["setpriv", "--pdeathsig", "KILL", "--"].map(str::to_owned);
@@ -29,10 +34,6 @@ pub(crate) fn tied(words: Vec<String>) -> Vec<String> {
 
 /// Where a program is, if its name is a path or it stands in one of the folders of `PATH`.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
-    let endings: &[&str] = match cfg!(windows) {
-        true => &["exe", "cmd", "bat"],
-        false => &[""],
-    };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).map(|dir| dir.join(program));
     let places: Vec<PathBuf> = match Path::new(program).components().count() {
@@ -41,7 +42,7 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
         _ => vec![PathBuf::from(program)],
     };
     places.into_iter().find_map(|place| {
-        let with_endings = endings.iter().map(|ending| match ending.is_empty() {
+        let with_endings = ENDINGS.iter().map(|ending| match ending.is_empty() {
             true => place.clone(),
             false => place.with_extension(ending),
         });
@@ -84,44 +85,16 @@ pub(crate) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
 /// Asks a process of ours to end, and makes it end when it has not within `grace`.
 pub(crate) fn end(child: &mut Child, grace: Duration) {
     // A child that was not waited for keeps its id, so this id is still its own.
-    #[cfg(unix)]
-    if let Some(pid) = pid(child.id()) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        if matches!(wait(child, grace), Ok(Some(_))) {
-            return;
-        }
-    }
-    #[cfg(not(unix))]
-    if matches!(
-        wait(child, grace.min(Duration::from_millis(200))),
-        Ok(Some(_))
-    ) {
+    let grace = match terminate(child.id()) {
+        true => grace,
+        // It may end by itself, as its input has ended.
+        false => grace.min(Duration::from_millis(200)),
+    };
+    if matches!(wait(child, grace), Ok(Some(_))) {
         return;
     }
     let _ = child.kill();
     let _ = child.wait();
-}
-
-#[cfg(unix)]
-pub(crate) fn pid(id: u32) -> Option<rustix::process::Pid> {
-    rustix::process::Pid::from_raw(i32::try_from(id).ok()?)
-}
-
-/// When a process started, in whatever unit the system counts: with its id, this names it for
-/// good. Nothing when there is no such process (or it has ended and nobody asked for its status).
-pub fn started(id: u32) -> Option<String> {
-    if cfg!(target_os = "linux") {
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // proc(5): the name stands in parentheses and may contain any character, so fields are
-        // counted from behind it; state is the third field, starttime the 22nd.
-        let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_whitespace();
-        let alive = fields.next().is_some_and(|state| state != "Z");
-        let start = fields.nth(18)?.to_owned();
-        alive.then_some(start)
-    } else {
-        let words = ["ps", "-o", "lstart=", "-p", &id.to_string()];
-        first_line_of(&words).ok().filter(|line| !line.is_empty())
-    }
 }
 
 /// The last lines of a file, for an error message.

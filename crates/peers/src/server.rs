@@ -282,8 +282,7 @@ impl Launch {
         );
         // A group of its own: Ctrl-C is for the program that measures, which then ends the
         // server in its own time.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        platform::process::apart(&mut command);
         Ok(Self {
             command,
             port,

@@ -175,7 +175,7 @@ impl Stack {
 
     /// Replaces the placeholders of one word of a command.
     pub(crate) fn expand(&self, word: &str) -> String {
-        let (scripts, exe) = match cfg!(windows) {
+        let (scripts, exe) = match platform::System::IS_WINDOWS {
             true => ("Scripts", ".exe"),
             false => ("bin", ""),
         };

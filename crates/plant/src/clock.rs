@@ -80,25 +80,12 @@ impl Clock {
 
 /// Processor time of this process, all threads.
 pub fn process_cpu() -> Option<Duration> {
-    #[cfg(unix)]
-    return cpu(rustix::time::ClockId::ProcessCPUTime);
-    #[cfg(not(unix))]
-    return None;
+    platform::clock::process_cpu()
 }
 
 /// Processor time of the calling thread.
 pub fn thread_cpu() -> Option<Duration> {
-    #[cfg(unix)]
-    return cpu(rustix::time::ClockId::ThreadCPUTime);
-    #[cfg(not(unix))]
-    return None;
-}
-
-#[cfg(unix)]
-fn cpu(clock: rustix::time::ClockId) -> Option<Duration> {
-    let time = rustix::time::clock_gettime(clock);
-    let seconds = u64::try_from(time.tv_sec).ok()?;
-    Some(Duration::new(seconds, u32::try_from(time.tv_nsec).ok()?))
+    platform::clock::thread_cpu()
 }
 
 fn ticks_of(time: Duration) -> i64 {

@@ -158,6 +158,9 @@ impl Server {
         let all = std::thread::available_parallelism().map_or(1, |all| all.get());
         let helpers = all.saturating_sub(event_loops).clamp(1, HELPERS);
         let pinned = shared.config.pin.clone();
+        if !pinned.is_empty() {
+            platform::thread::can_be_placed()?;
+        }
         let users = shared.config.users.certificates.as_ref();
         let asks = shared.config.trust.asks() || users.is_some_and(TrustPolicy::asks);
         let (pool, threads) = Pool::start(helpers, asks, move || keep_off(&pinned))?;
@@ -203,7 +206,8 @@ impl Server {
             let thread = std::thread::Builder::new().name(name);
             server.threads.push(thread.spawn(move || {
                 match cpu {
-                    Some(cpu) => bind_to(cpu),
+                    // One that there is not leaves it where it is.
+                    Some(cpu) => drop(platform::thread::pin(cpu)),
                     None => keep_off(&pin),
                 }
                 core.run();
@@ -362,37 +366,10 @@ impl Drop for Server {
     }
 }
 
-/// Binds this thread to a processor. One that there is not leaves it where it is.
-#[cfg(target_os = "linux")]
-fn bind_to(cpu: usize) {
-    let mut set = rustix::thread::CpuSet::new();
-    if cpu < rustix::thread::CpuSet::MAX_CPU {
-        set.set(cpu);
-        let _ = rustix::thread::sched_setaffinity(None, &set);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn bind_to(_: usize) {}
-
-/// Keeps this thread off the processors of the loops, where there are others.
-#[cfg(target_os = "linux")]
+/// Keeps this thread off the processors of the loops. Where that cannot be it is where it was.
 fn keep_off(loops: &[usize]) {
-    let Ok(mut set) = rustix::thread::sched_getaffinity(None) else {
-        return;
-    };
-    for &cpu in loops {
-        if cpu < rustix::thread::CpuSet::MAX_CPU {
-            set.unset(cpu);
-        }
-    }
-    if !loops.is_empty() && set.count() > 0 {
-        let _ = rustix::thread::sched_setaffinity(None, &set);
-    }
+    let _ = platform::thread::keep_off(loops);
 }
-
-#[cfg(not(target_os = "linux"))]
-fn keep_off(_: &[usize]) {}
 
 fn identity(own: &pki::Identity) -> Result<Identity, StartError> {
     Ok(Identity {

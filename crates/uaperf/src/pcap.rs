@@ -113,14 +113,8 @@ fn keys_of(file: &Path) -> PathBuf {
 fn create(file: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let made = options.open(file)?;
-    // A pipe or device belongs to others as well.
-    #[cfg(unix)]
-    if made.metadata()?.is_file() {
-        made.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    }
+    let made = platform::file::private(&mut options).open(file)?;
+    platform::file::keep_private(&made)?;
     Ok(made)
 }
 

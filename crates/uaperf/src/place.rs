@@ -83,7 +83,7 @@ fn request(name: &str, uri: impl Fn(&str) -> String) -> Request {
 // The XDG base directory specification: a relative path is to be ignored.
 fn configuration_from(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = |name: &str| variable(name).map(PathBuf::from);
-    if cfg!(windows) {
+    if platform::System::IS_WINDOWS {
         return folder("APPDATA").filter(|path| path.is_absolute());
     }
     folder("XDG_CONFIG_HOME")
@@ -97,7 +97,7 @@ fn configuration_from(variable: impl Fn(&str) -> Option<OsString>) -> Option<Pat
 fn state_from(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = |name: &str| variable(name).map(PathBuf::from);
     let absolute = |name: &str| folder(name).filter(|path| path.is_absolute());
-    if cfg!(windows) {
+    if platform::System::IS_WINDOWS {
         return absolute("LOCALAPPDATA");
     }
     absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local").join("state")))

@@ -64,13 +64,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
 
 /// Shows a file in whatever the user's desktop shows it with.
 pub fn open(file: &Path) -> Result<(), Failure> {
-    let (program, before): (&str, &[&str]) = if cfg!(target_os = "macos") {
-        ("open", &[])
-    } else if cfg!(windows) {
-        ("cmd", &["/C", "start", ""])
-    } else {
-        ("xdg-open", &[])
-    };
+    let (program, before) = platform::process::OPENER;
     let started = Command::new(program)
         .args(before)
         .arg(file)

@@ -1,8 +1,8 @@
 //! `uaperf rerun`: the command of a result once more.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use record::Run;
 use serde_json::Value;
@@ -68,20 +68,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     }
     tell!("{line}");
     let mut command = settings::this_program()?;
-    carry_out(command.args(&words)).map_err(Into::into)
-}
-
-/// In the place of this process, so that Ctrl-C and the exit code are the command's own.
-#[cfg(unix)]
-fn carry_out(command: &mut Command) -> io::Result<ExitCode> {
-    Err(std::os::unix::process::CommandExt::exec(command))
-}
-
-#[cfg(not(unix))]
-fn carry_out(command: &mut Command) -> io::Result<ExitCode> {
-    let code = command.status()?.code();
-    let code = code.and_then(|code| u8::try_from(code).ok());
-    Ok(ExitCode::from(code.unwrap_or(1)))
+    platform::process::become_command(command.args(&words)).map_err(Into::into)
 }
 
 /// The words that were typed, without the files that were written.

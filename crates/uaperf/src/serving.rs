@@ -130,8 +130,7 @@ fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
 
 /// A process that Ctrl-C is not for.
 fn spawn(command: &mut Command) -> io::Result<Arc<Mutex<Child>>> {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
+    platform::process::apart(command);
     Ok(Arc::new(Mutex::new(command.spawn()?)))
 }
 
@@ -234,10 +233,8 @@ fn locked(process: &Mutex<Child>) -> MutexGuard<'_, Child> {
 /// Has a command of this program end in good order, as far as it does so in time.
 fn interrupt(process: &Mutex<Child>) {
     let mut process = locked(process);
-    #[cfg(target_os = "linux")]
-    if let (Ok(None), Ok(id)) = (process.try_wait(), process.id().try_into()) {
-        use nix::sys::signal::{Signal, kill};
-        let _ = kill(nix::unistd::Pid::from_raw(id), Signal::SIGINT);
+    // One that was not waited for keeps its id, so this id is still its own.
+    if matches!(process.try_wait(), Ok(None)) && platform::process::interrupt(process.id()) {
         for _ in 0..300 {
             if !matches!(process.try_wait(), Ok(None)) {
                 return;

@@ -106,7 +106,10 @@ pub(super) fn attack(
         for number in 0..clients {
             let (schedule, goes_on) = (&schedule, &goes_on);
             scope.spawn(move || {
-                behind_others();
+                // On a host that is the server's as well, what attackers cost themselves is not the server's doing: they
+                // come behind the good clients. Where it is not allowed they are like all others, and the result says
+                // how much they took.
+                let _ = platform::thread::step_back();
                 let Some(mut attacker) = way.attacker(number.into(), goes_on) else {
                     return;
                 };
@@ -143,19 +146,6 @@ pub(super) fn attack(
         took,
     )
 }
-
-/// On a host that is the server's as well, what attackers cost themselves is not the server's doing: they come behind the
-/// good clients.
-#[cfg(target_os = "linux")]
-fn behind_others() {
-    const BEHIND: i32 = 10;
-    // Where it is not allowed they are like all others, and the result says how much they took. Of Linux it is the
-    // thread's own.
-    let _ = rustix::process::nice(BEHIND);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn behind_others() {}
 
 /// What they did, for the sheet.
 pub(super) fn attackers(paced: Option<Paced>, going: Going) -> Attackers {

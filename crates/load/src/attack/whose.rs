@@ -1,6 +1,6 @@
 //! Whose doing it is that there is no session.
 
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 
 use wire::channel::ChannelError;
 use wire::types::StatusCode;
@@ -40,23 +40,7 @@ pub(super) fn lack(error: &LinkError) -> Option<&'static str> {
     if error.kind() == ErrorKind::AddrNotAvailable {
         return Some("no port to connect from was left (EADDRNOTAVAIL)");
     }
-    lack_of_files(error)
-}
-
-#[cfg(unix)]
-fn lack_of_files(error: &io::Error) -> Option<&'static str> {
-    use rustix::io::Errno;
-
-    match Errno::from_io_error(error)? {
-        Errno::MFILE => Some("this process may open no more files and sockets (EMFILE, ulimit -n)"),
-        Errno::NFILE => Some("this machine has no more files and sockets (ENFILE)"),
-        _ => None,
-    }
-}
-
-#[cfg(not(unix))]
-fn lack_of_files(_: &io::Error) -> Option<&'static str> {
-    None
+    platform::error::lack_of_files(error)
 }
 
 /// The same of a session.
@@ -81,7 +65,7 @@ mod tests {
     use crate::transport::Step;
 
     #[test]
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     fn what_this_machine_has_no_more_of_is_not_the_servers_doing() {
         use rustix::io::Errno;
 

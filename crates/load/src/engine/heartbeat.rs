@@ -181,25 +181,8 @@ impl Pulse {
 }
 
 /// How long this machine was suspended since it was started, where the system tells.
-#[cfg(target_os = "linux")]
 fn suspended() -> Option<u64> {
-    use rustix::time::ClockId;
-    let awake = nanos(ClockId::Monotonic)?;
-    Some(nanos(ClockId::Boottime)?.saturating_sub(awake))
-}
-
-/// What a clock of the system shows.
-#[cfg(target_os = "linux")]
-pub(super) fn nanos(id: rustix::time::ClockId) -> Option<u64> {
-    let at = rustix::time::clock_gettime(id);
-    let seconds = u64::try_from(at.tv_sec).ok()?.checked_mul(1_000_000_000)?;
-    seconds.checked_add(u64::try_from(at.tv_nsec).ok()?)
-}
-
-/// How long this machine was suspended since it was started, where the system tells.
-#[cfg(not(target_os = "linux"))]
-fn suspended() -> Option<u64> {
-    None
+    u64::try_from(platform::clock::suspended()?.as_nanos()).ok()
 }
 
 #[cfg(test)]

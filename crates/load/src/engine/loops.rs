@@ -307,28 +307,6 @@ fn conclude(
     }
 }
 
-#[cfg(target_os = "linux")]
 fn pin_to(cpu: usize) -> Result<(), RunError> {
-    use rustix::io::Errno;
-    use rustix::thread::{CpuSet, sched_setaffinity};
-    let mut set = CpuSet::new();
-    let pinned = match cpu < CpuSet::MAX_CPU {
-        true => {
-            set.set(cpu);
-            sched_setaffinity(None, &set)
-        }
-        false => Err(Errno::INVAL),
-    };
-    pinned.map_err(|error| RunError::Pin {
-        cpu,
-        error: error.into(),
-    })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn pin_to(cpu: usize) -> Result<(), RunError> {
-    Err(RunError::Pin {
-        cpu,
-        error: std::io::ErrorKind::Unsupported.into(),
-    })
+    platform::thread::pin(cpu).map_err(|error| RunError::Pin { cpu, error })
 }

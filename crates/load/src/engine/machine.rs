@@ -64,9 +64,8 @@ impl Host for Machine {
         self.clock.now()
     }
 
-    #[cfg(target_os = "linux")]
     fn cpu(&self) -> Option<u64> {
-        super::heartbeat::nanos(rustix::time::ClockId::ThreadCPUTime)
+        u64::try_from(platform::clock::thread_cpu()?.as_nanos()).ok()
     }
 
     fn sleep_until(&mut self, at: Instant) {

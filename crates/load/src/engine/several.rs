@@ -1,6 +1,5 @@
 //! Work that waits, such as calls of sessions, done by tasks: they are dealt out to threads, which they share.
 
-#[cfg(target_os = "linux")]
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,9 +9,7 @@ use std::time::Duration;
 use super::control::Control;
 use super::error::{Failed, RunError};
 use super::spent::Spent;
-use crate::transport::tasks;
-#[cfg(target_os = "linux")]
-use crate::transport::tasks::{Helpers, Task};
+use crate::transport::tasks::{self, Helpers, SHARE, Task};
 
 /// What the tasks of a thread did, in their order.
 pub struct Done<T> {
@@ -25,15 +22,16 @@ pub struct Done<T> {
 /// How often `meanwhile` is called.
 const MEANWHILE: Duration = Duration::from_millis(20);
 
-/// Has a task do it for each of these, on so many threads. The calling thread looks after other things meanwhile.
-#[cfg(target_os = "linux")]
+/// Has a task do it for each of these, on so many threads, or each on its own where tasks share none. The calling thread
+/// looks after other things meanwhile.
 pub fn in_tasks<T: Send, U: Send, F: Future<Output = U>>(
     all: Vec<T>,
     threads: usize,
     does: impl Fn(T) -> F + Sync,
     meanwhile: impl FnMut(),
 ) -> Result<Vec<Done<U>>, RunError> {
-    let threads = threads.clamp(1, all.len().max(1));
+    let most = all.len().max(1);
+    let threads = if SHARE { threads.clamp(1, most) } else { most };
     let mut shares: Vec<Vec<T>> = (0..threads).map(|_| Vec::new()).collect();
     for (n, one) in all.into_iter().enumerate() {
         if let Some(share) = shares.get_mut(n % threads) {
@@ -50,25 +48,6 @@ pub fn in_tasks<T: Send, U: Send, F: Future<Output = U>>(
         Ok(Done {
             each: ran.done,
             idle_ns: ran.waited_ns,
-            spent: Spent::so_far().since(&spent),
-        })
-    })
-}
-
-/// The same where each task has a thread.
-#[cfg(not(target_os = "linux"))]
-pub fn in_tasks<T: Send, U: Send, F: Future<Output = U>>(
-    all: Vec<T>,
-    _: usize,
-    does: impl Fn(T) -> F + Sync,
-    meanwhile: impl FnMut(),
-) -> Result<Vec<Done<U>>, RunError> {
-    on_threads(all, meanwhile, |one| {
-        let spent = Spent::so_far();
-        let each = vec![tasks::blocking(does(one))];
-        Ok(Done {
-            each,
-            idle_ns: 0,
             spent: Spent::so_far().since(&spent),
         })
     })

@@ -58,21 +58,12 @@ pub struct Spent {
 
 impl Spent {
     /// Of the calling thread.
-    #[cfg(target_os = "linux")]
     pub fn so_far() -> Self {
-        // Documented in the kernel's sched-stats: CPU time, run-queue time, time slices.
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        let mut words = text.split_whitespace().map(|word| word.parse().ok());
+        let turns = platform::thread::turns();
         Self {
-            cpu_ns: words.next().flatten(),
-            starved_ns: words.next().flatten(),
+            cpu_ns: turns.ran_ns,
+            starved_ns: turns.waited_ns,
         }
-    }
-
-    /// Of the calling thread.
-    #[cfg(not(target_os = "linux"))]
-    pub fn so_far() -> Self {
-        Self::default()
     }
 
     /// What was spent since.

@@ -1,7 +1,7 @@
 //! Interfaces of this host that multicast goes over.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use super::LanError;
 use crate::pubsub::Interface;
@@ -52,40 +52,27 @@ impl Card {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn all(_: Option<&Interface>) -> io::Result<Vec<Card>> {
-    use nix::net::if_::{InterfaceFlags, if_nametoindex};
-
-    let mut cards: Vec<Card> = Vec::new();
-    for it in nix::ifaddrs::getifaddrs()? {
-        let is_loopback = it.flags.contains(InterfaceFlags::IFF_LOOPBACK);
-        let takes = is_loopback || it.flags.contains(InterfaceFlags::IFF_MULTICAST);
-        let is_up = it
-            .flags
-            .contains(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING);
-        let address = it.address.as_ref().and_then(crate::pubsub::ip);
-        let Some(address) = address.filter(|_| takes && is_up) else {
-            continue;
-        };
-        if let Some(card) = cards.iter_mut().find(|card| card.name == it.interface_name) {
-            card.addresses.push(address);
-            continue;
-        }
-        cards.push(Card {
-            index: if_nametoindex(it.interface_name.as_str())?,
-            name: it.interface_name,
-            addresses: vec![address],
-            is_loopback,
-        });
+/// Where interfaces are not listed, the system's own choice for multicast, or the one with an address that was given.
+fn all(interface: Option<&Interface>) -> io::Result<Vec<Card>> {
+    match platform::interface::up() {
+        Ok(all) => Ok(all.into_iter().map(Card::from).collect()),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(vec![unlisted(interface)?]),
+        Err(error) => Err(error),
     }
-    Ok(cards)
 }
 
-/// Elsewhere interfaces are not listed: the system's own choice for multicast, or the one with an address that was given.
-#[cfg(not(target_os = "linux"))]
-fn all(interface: Option<&Interface>) -> io::Result<Vec<Card>> {
-    use std::net::Ipv4Addr;
+impl From<platform::interface::Up> for Card {
+    fn from(it: platform::interface::Up) -> Self {
+        Self {
+            name: it.name,
+            index: it.index,
+            addresses: it.addresses,
+            is_loopback: it.is_loopback,
+        }
+    }
+}
 
+fn unlisted(interface: Option<&Interface>) -> io::Result<Card> {
     let address = match interface {
         None => Ipv4Addr::UNSPECIFIED.into(),
         Some(Interface::Address(address @ IpAddr::V4(_))) => *address,
@@ -94,12 +81,12 @@ fn all(interface: Option<&Interface>) -> io::Result<Vec<Card>> {
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
     };
-    Ok(vec![Card {
+    Ok(Card {
         name: address.to_string(),
         index: 0,
         addresses: vec![address],
         is_loopback: address.is_loopback(),
-    }])
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use mio::net::UdpSocket;
+use platform::multicast;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::LanError;
@@ -54,26 +55,20 @@ impl Line {
             IpAddr::V6(_) => SocketAddrV6::new(GROUP_6, mdns::PORT, 0, index).into(),
         };
         let socket = Socket::new(Domain::for_address(group), Type::DGRAM, Some(Protocol::UDP))?;
-        socket.set_reuse_address(true)?;
-        // Elsewhere than on Linux and Windows that is what lets several listen at a port.
-        #[cfg(all(unix, not(target_os = "linux")))]
-        rustix::net::sockopt::set_socket_reuseport(&socket, true)?;
+        multicast::share_port(&socket)?;
         match address {
             IpAddr::V4(address) => {
                 let any = SocketAddr::from((Ipv4Addr::UNSPECIFIED, mdns::PORT));
                 socket.bind(&any.into())?;
-                join_v4(&socket, index, address)?;
+                multicast::join_v4(&socket, GROUP_4, (index, address))?;
                 socket.set_multicast_if_v4(&address)?;
                 socket.set_multicast_ttl_v4(HOPS)?;
                 socket.set_multicast_loop_v4(true)?;
             }
             IpAddr::V6(_) => {
                 socket.set_only_v6(true)?;
-                // A group of a link and its interface: otherwise Linux gives it what comes by others as well.
-                #[cfg(target_os = "linux")]
-                socket.bind(&group.into())?;
-                #[cfg(not(target_os = "linux"))]
-                socket.bind(&SocketAddr::from((Ipv6Addr::UNSPECIFIED, mdns::PORT)).into())?;
+                let group = SocketAddrV6::new(GROUP_6, mdns::PORT, 0, index);
+                socket.bind(&multicast::place_v6(group).into())?;
                 socket.join_multicast_v6(&GROUP_6, index)?;
                 socket.set_multicast_if_v6(index)?;
                 socket.set_multicast_hops_v6(HOPS)?;
@@ -122,17 +117,4 @@ impl Line {
     pub fn is_v4(&self) -> bool {
         self.group.is_ipv4()
     }
-}
-
-#[cfg(target_os = "linux")]
-fn join_v4(socket: &Socket, index: u32, _: Ipv4Addr) -> io::Result<()> {
-    // Otherwise what comes by other interfaces comes here, too.
-    socket.set_multicast_all_v4(false)?;
-    let interface = socket2::InterfaceIndexOrAddress::Index(index);
-    socket.join_multicast_v4_n(&GROUP_4, &interface)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn join_v4(socket: &Socket, _: u32, address: Ipv4Addr) -> io::Result<()> {
-    socket.join_multicast_v4(&GROUP_4, &address)
 }

@@ -1,13 +1,16 @@
 //! Datagrams that the kernel hands over together: one call for all that wait costs less than one for each.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use platform::datagram::{Receiver, Told};
 
 use super::ethernet_url::Vlan;
 
 /// So many are taken together at most.
-pub const MOST: usize = 32;
+pub use platform::datagram::MOST;
 /// No datagram is longer.
 const LONGEST: usize = 65_536;
 /// From the place of one to that of the next. At a power of two the beginnings of all of them, which are what is read,
@@ -80,7 +83,6 @@ pub enum Link {
     /// Datagrams.
     Datagrams,
     /// Ethernet frames; interfaces of this host have these addresses.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     Frames(Vec<[u8; 6]>),
 }
 
@@ -92,8 +94,7 @@ pub struct Arrivals {
     /// What came, and where in its place it begins.
     came: [(Came, usize); MOST],
     count: usize,
-    #[cfg(target_os = "linux")]
-    headers: nix::sys::socket::MultiHeaders<nix::sys::socket::SockaddrStorage>,
+    receiver: Receiver,
 }
 
 impl Arrivals {
@@ -102,13 +103,7 @@ impl Arrivals {
             bytes: vec![0; MOST * STRIDE],
             came: [(Came::default(), 0); MOST],
             count: 0,
-            #[cfg(target_os = "linux")]
-            headers: nix::sys::socket::MultiHeaders::preallocate(
-                MOST,
-                // A time, and of frames their tag. These always come, and nothing else does: the kernel notes how much
-                // came where it finds how much room there is the next time, and `nix` leaves it so.
-                Some(nix::cmsg_space!(nix::libc::timespec, [u8; BESIDE])),
-            ),
+            receiver: Receiver::new(),
         }
     }
 
@@ -126,31 +121,18 @@ impl Arrivals {
             (*came, bytes.unwrap_or_default())
         })
     }
-}
-
-#[cfg(target_os = "linux")]
-impl Arrivals {
     /// Waits as long as the socket does for a datagram, and takes all that wait then.
-    pub fn fill(&mut self, socket: &std::net::UdpSocket, link: &Link) -> std::io::Result<()> {
-        use nix::sys::socket::{MsgFlags, recvmmsg};
-        use std::io::IoSliceMut;
-        use std::os::fd::AsRawFd;
+    pub fn fill(&mut self, socket: &UdpSocket, link: &Link) -> io::Result<()> {
         self.count = 0;
-        let mut places = self.bytes.chunks_mut(STRIDE);
-        let mut slices: [[IoSliceMut<'_>; 1]; MOST] = std::array::from_fn(|_| {
-            let place = places.next().and_then(|it| it.get_mut(..LONGEST));
-            [IoSliceMut::new(place.unwrap_or_default())]
-        });
-        let (fd, flags) = (socket.as_raw_fd(), MsgFlags::MSG_WAITFORONE);
-        let messages = match recvmmsg(fd, &mut self.headers, &mut slices, flags, None) {
-            Ok(messages) => messages,
-            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EINTR) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
-        for (message, came) in messages.zip(&mut self.came) {
-            *came = (told(&message), 0);
-            self.count += 1;
-        }
+        let places = self.bytes.chunks_mut(STRIDE);
+        let places = places.map(|it| it.get_mut(..LONGEST).unwrap_or_default());
+        let (mut came, count) = (self.came.iter_mut(), &mut self.count);
+        self.receiver.receive(socket, places, |told| {
+            if let Some(place) = came.next() {
+                *place = (told_of(told), 0);
+                *count += 1;
+            }
+        })?;
         if let Link::Frames(own) = link {
             let places = self.bytes.chunks(STRIDE);
             for ((came, at), bytes) in self.came.iter_mut().take(self.count).zip(places) {
@@ -162,7 +144,6 @@ impl Arrivals {
 }
 
 /// Reads what stands before the message in a frame, and says where the message begins.
-#[cfg(target_os = "linux")]
 fn open(came: &mut Came, bytes: &[u8], own: &[[u8; 6]]) -> usize {
     let frame = super::frame::Frame::of(bytes);
     let at = frame.at.min(came.len);
@@ -173,80 +154,15 @@ fn open(came: &mut Came, bytes: &[u8], own: &[[u8; 6]]) -> usize {
     at
 }
 
-/// What the kernel says of a datagram.
-#[cfg(target_os = "linux")]
-fn told(message: &nix::sys::socket::RecvMsg<'_, '_, nix::sys::socket::SockaddrStorage>) -> Came {
-    use nix::sys::socket::ControlMessageOwned;
-    let (mut stamp, mut vlan) = (None, None);
-    for it in message.cmsgs().into_iter().flatten() {
-        match it {
-            ControlMessageOwned::ScmTimestampns(at) => {
-                stamp = u64::try_from(at.tv_sec())
-                    .ok()
-                    .zip(u64::try_from(at.tv_nsec()).ok())
-                    .map(|(seconds, nanos)| seconds * 1_000_000_000 + nanos);
-            }
-            ControlMessageOwned::Unknown(it) => vlan = beside(&it.data_bytes),
-            _ => {}
-        }
-    }
-    let source = message.address.and_then(|it| {
-        let four = it.as_sockaddr_in();
-        let four = four.map(|it| (IpAddr::V4(it.ip()), it.port()));
-        let six = it.as_sockaddr_in6();
-        four.or_else(|| six.map(|it| (IpAddr::V6(it.ip()), it.port())))
-    });
-    let port = source.map_or(0, |(_, port)| port);
-    let source = source.map(|(ip, _)| Source::Ip(ip));
+/// What the system says of a datagram.
+fn told_of(told: Told) -> Came {
+    let source = told.from.map(|it| Source::Ip(it.ip()));
     Came {
-        len: message.bytes,
-        stamp,
+        len: told.len,
+        stamp: told.stamp,
         source,
-        port,
-        vlan,
+        port: told.from.map_or(0, |it| it.port()),
+        vlan: told.tag.map(Vlan::of_tag),
         here: source.is_some_and(Source::is_this_host),
-    }
-}
-
-/// Bytes of what is told beside a frame (`tpacket_auxdata`).
-#[cfg(target_os = "linux")]
-const BESIDE: usize = 20;
-
-/// The tag that the kernel took out of a frame.
-#[cfg(target_os = "linux")]
-fn beside(data: &[u8]) -> Option<Vlan> {
-    let data: &[u8; BESIDE] = data.first_chunk()?;
-    let (status, rest) = data.split_first_chunk()?;
-    let (tag, _) = rest.get(12..)?.split_first_chunk()?;
-    let has_tag = u32::from_ne_bytes(*status) & nix::libc::TP_STATUS_VLAN_VALID != 0;
-    has_tag.then(|| Vlan::of_tag(u16::from_ne_bytes(*tag)))
-}
-
-/// One at a time elsewhere.
-#[cfg(not(target_os = "linux"))]
-impl Arrivals {
-    /// Waits as long as the socket does for a datagram.
-    pub fn fill(&mut self, socket: &std::net::UdpSocket, _: &Link) -> std::io::Result<()> {
-        use std::io::ErrorKind;
-        self.count = 0;
-        let place = self.bytes.get_mut(..LONGEST).unwrap_or_default();
-        let came = match socket.recv_from(place) {
-            Ok((len, source)) => Came {
-                len,
-                source: Some(Source::Ip(source.ip())),
-                port: source.port(),
-                here: source.ip().is_loopback(),
-                ..Came::default()
-            },
-            Err(error) => match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => return Ok(()),
-                _ => return Err(error),
-            },
-        };
-        if let Some(first) = self.came.first_mut() {
-            *first = (came, 0);
-            self.count = 1;
-        }
-        Ok(())
     }
 }

@@ -3,8 +3,10 @@
 use std::io;
 use std::net::UdpSocket;
 
+use platform::datagram::Sender;
+
 /// So many go together at most. What a message says of its time is older by what the others took.
-pub const MOST: usize = 32;
+pub use platform::datagram::MOST;
 
 /// What became of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub struct Batch {
     filled: usize,
     /// What stands before each of them on its way.
     header: Vec<u8>,
-    many: Many,
+    many: Sender,
 }
 
 impl Batch {
@@ -67,7 +69,7 @@ impl Batch {
             slots: vec![Vec::new(); MOST],
             filled: 0,
             header,
-            many: Many::new(),
+            many: Sender::new(),
         }
     }
 
@@ -117,71 +119,7 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock
-    ) || is_dropped(error)
-}
-
-/// Whether the queue of the interface was full.
-#[cfg(target_os = "linux")]
-fn is_dropped(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(nix::libc::ENOBUFS)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_dropped(_: &io::Error) -> bool {
-    false
-}
-
-/// `sendmmsg`, where there is such a call.
-#[cfg(target_os = "linux")]
-#[derive(Debug)]
-struct Many(nix::sys::socket::MultiHeaders<()>);
-
-#[cfg(target_os = "linux")]
-impl Many {
-    fn new() -> Self {
-        Self(nix::sys::socket::MultiHeaders::preallocate(MOST, None))
-    }
-
-    /// Sends some of these, at least one; how many.
-    fn send(&mut self, socket: &UdpSocket, header: &[u8], all: &[Vec<u8>]) -> io::Result<usize> {
-        use nix::sys::socket::{ControlMessage, MsgFlags, sendmmsg};
-        use std::os::fd::AsRawFd;
-        if let ([only], []) = (all, header) {
-            return socket.send(only).map(|_| 1);
-        }
-        let bytes = |n: usize| all.get(n).map_or(&[][..], Vec::as_slice);
-        let parts: [[io::IoSlice<'_>; 2]; MOST] =
-            std::array::from_fn(|n| [io::IoSlice::new(header), io::IoSlice::new(bytes(n))]);
-        let skipped = usize::from(header.is_empty());
-        let slices: [&[io::IoSlice<'_>]; MOST] =
-            std::array::from_fn(|n| parts.get(n).and_then(|it| it.get(skipped..)).unwrap_or(&[]));
-        let slices = slices.iter().take(all.len());
-        // The socket is connected, or the header says where to.
-        let to: [Option<()>; MOST] = [None; MOST];
-        let none: [ControlMessage<'_>; 0] = [];
-        let flags = MsgFlags::empty();
-        let sent = sendmmsg(socket.as_raw_fd(), &mut self.0, slices, to, none, flags)?;
-        Ok(sent.count())
-    }
-}
-
-/// One after another elsewhere.
-#[cfg(not(target_os = "linux"))]
-#[derive(Debug)]
-struct Many;
-
-#[cfg(not(target_os = "linux"))]
-impl Many {
-    fn new() -> Self {
-        Self
-    }
-
-    fn send(&mut self, socket: &UdpSocket, _: &[u8], all: &[Vec<u8>]) -> io::Result<usize> {
-        match all.first() {
-            Some(first) => socket.send(first).map(|_| 1),
-            None => Ok(0),
-        }
-    }
+    ) || platform::error::is_queue_full(error)
 }
 
 #[cfg(test)]

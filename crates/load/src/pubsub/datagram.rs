@@ -4,11 +4,11 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
+use platform::interface::index;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::Address;
 use super::arrivals::{Arrivals, Link};
-use super::interface::index;
 use crate::transport::Dscp;
 
 /// How long a receiver waits before it looks at the time again.
@@ -90,11 +90,7 @@ pub struct Receiver {
 impl Receiver {
     /// A socket that is open, whatever comes by it.
     pub fn new(socket: UdpSocket, buffer: usize, link: Link) -> io::Result<Self> {
-        #[cfg(target_os = "linux")]
-        {
-            use nix::sys::socket::{setsockopt, sockopt};
-            setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        }
+        platform::datagram::stamp(&socket)?;
         Ok(Self {
             socket,
             buffer,
@@ -119,33 +115,7 @@ impl Receiver {
 
     /// Datagrams that the kernel dropped because there was no more room, until now; none if it does not say so.
     pub fn drops(&self) -> Option<u64> {
-        #[cfg(target_os = "linux")]
-        return dropped::of(&self.socket);
-        #[cfg(not(target_os = "linux"))]
-        None
-    }
-}
-
-/// The counter that the kernel puts beside datagrams with `SO_RXQ_OVFL`. Asked for itself it says what was dropped after the
-/// last datagram, too.
-#[cfg(target_os = "linux")]
-mod dropped {
-    use nix::libc;
-    use nix::sys::socket::getsockopt;
-    use nix::{getsockopt_impl, sockopt_impl};
-
-    sockopt_impl!(
-        /// What a socket's memory is used for; the last of it is what was dropped for want of it.
-        Memory,
-        GetOnly,
-        libc::SOL_SOCKET,
-        libc::SO_MEMINFO,
-        [u32; 9]
-    );
-
-    pub fn of(socket: &impl std::os::fd::AsFd) -> Option<u64> {
-        let [.., drops] = getsockopt(socket, Memory).ok()?;
-        Some(drops.into())
+        platform::datagram::drops(&self.socket)
     }
 }
 

@@ -93,13 +93,14 @@ mod cards {
     use nix::libc;
     use nix::sys::socket::{LinkAddr, bind, setsockopt};
     use nix::{setsockopt_impl, sockopt_impl};
+    use platform::interface::name_of;
     use socket2::{Domain, Protocol, Socket, Type};
 
     use super::super::datagram::PATIENCE;
     use super::super::ethernet_url::{EthernetUrl, Vlan};
     use super::super::filter;
     use super::super::frame::header;
-    use super::super::interface::{Interface, ip};
+    use super::super::interface::Interface;
     use super::EthernetError;
 
     sockopt_impl!(
@@ -143,13 +144,7 @@ mod cards {
     fn find(interface: &Interface) -> io::Result<Card> {
         let name = match interface {
             Interface::Name(name) => Some(name.clone()),
-            Interface::Address(address) => {
-                let mut all = nix::ifaddrs::getifaddrs()?;
-                let has = |it: &nix::ifaddrs::InterfaceAddress| {
-                    it.address.is_some_and(|it| ip(&it) == Some(*address))
-                };
-                all.find(has).map(|it| it.interface_name)
-            }
+            Interface::Address(address) => name_of(*address).ok(),
         };
         let found = all()?.find(|it| Some(&it.name) == name.as_ref());
         let unknown = || {

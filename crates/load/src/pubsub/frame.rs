@@ -44,7 +44,6 @@ impl Frame {
 }
 
 /// The bytes before a NetworkMessage.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub fn header(to: [u8; 6], from: [u8; 6], vlan: Option<Vlan>) -> Vec<u8> {
     let mut header = [to, from].concat();
     if let Some(vlan) = vlan {

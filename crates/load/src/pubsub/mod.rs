@@ -54,8 +54,6 @@ pub use ethernet::EthernetError;
 pub use ethernet_url::{EthernetUrl, EthernetUrlError, Host, Vlan};
 pub use heard::{Captured, Counted, Delay, Heard, Stream, Subscribed, Unread, Writer};
 pub use information::{PubSubConnection, PubSubGroup, PubSubWriter, pubsub_connections};
-#[cfg(target_os = "linux")]
-pub(crate) use interface::ip;
 pub use interface::{Interface, InterfaceError};
 pub use key_service::{KeyServer, KeyServiceError};
 pub use key_supply::{KeyService, KeySupply};

@@ -1,9 +1,7 @@
 //! A relay on a thread of its own.
 
 use std::io;
-use std::net::SocketAddr;
-#[cfg(target_os = "linux")]
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -29,8 +27,7 @@ impl Background {
 
     /// Goes to work for those who come to a socket that listens already, in another network namespace, say;
     /// what the settings say of listening is left out.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn with(listener: TcpListener, settings: Settings) -> io::Result<Self> {
+    pub fn with(listener: TcpListener, settings: Settings) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let listener = mio::net::TcpListener::from_std(listener);
         Self::begin(settings.spec, move || Relay::with(listener, &settings))
@@ -64,8 +61,7 @@ impl Background {
     }
 
     /// Takes nobody any more, ends all connections, and tells what was carried.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn finish(mut self) -> io::Result<Account> {
+    pub fn finish(mut self) -> io::Result<Account> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().map_or_else(|| Err(ended()), joined)
     }

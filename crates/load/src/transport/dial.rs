@@ -264,11 +264,7 @@ impl Race {
 
 /// A connection that does not block is not there at once.
 fn is_under_way(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    let begun = error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error());
-    #[cfg(not(unix))]
-    let begun = false;
-    begun || error.kind() == ErrorKind::WouldBlock
+    platform::error::is_connecting(error)
 }
 
 /// The addresses in the order of the lookup, one of each family in turn.

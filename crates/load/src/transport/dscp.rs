@@ -55,22 +55,8 @@ impl Dscp {
     /// Has a socket say so in each packet to such an address.
     pub(crate) fn mark(self, socket: &Socket, to: SocketAddr) -> io::Result<()> {
         let field = u32::from(self.0) << 2;
-        match to {
-            SocketAddr::V4(_) => socket.set_tos_v4(field),
-            SocketAddr::V6(_) => mark_v6(socket, field),
-        }
+        platform::socket::mark(socket, to.is_ipv6(), field)
     }
-}
-
-#[cfg(target_os = "linux")]
-fn mark_v6(socket: &Socket, field: u32) -> io::Result<()> {
-    socket.set_tclass_v6(field)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn mark_v6(_: &Socket, _: u32) -> io::Result<()> {
-    let what = "the DSCP of packets over IPv6 is set on Linux only";
-    Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
 
 #[cfg(test)]

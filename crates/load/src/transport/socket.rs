@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind, Read, Write};
 use capture::Tap;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use platform::System;
+use platform::socket::{Received, Stamps, low_water};
 use wss::Tunnel;
 
 use super::Stream;
@@ -39,14 +41,9 @@ pub struct Socket {
     posts: Option<Box<Posts<TcpStream>>>,
     /// The last read of what TLS protects may have left something behind.
     is_full: bool,
-    stamps: Stamps,
+    /// Once the kernel was asked to say when bytes came in.
+    stamps: Option<Stamps>,
 }
-
-/// Room for what the kernel says of bytes, if it was asked to.
-type Stamps = Option<Vec<u8>>;
-
-/// Bytes that were read, and when the kernel had the last of them.
-type Received = (usize, Option<u64>);
 
 impl Socket {
     /// Takes over a connected socket.
@@ -104,7 +101,7 @@ impl Socket {
             // Less than there was room for: epoll(7) says that the socket is empty then.
             Ok((n, stamp)) => Ok(Got::Bytes {
                 n,
-                more: is_full || !cfg!(target_os = "linux"),
+                more: is_full || !System::IS_LINUX,
                 stamp,
             }),
             Err(error) => match error.kind() {
@@ -119,6 +116,20 @@ impl Socket {
                 _ => Err(error),
             },
         }
+    }
+
+    /// Asks the kernel to say when bytes came in; whether it does.
+    pub fn stamp(&mut self) -> bool {
+        let beside = self.posts.iter().flat_map(|posts| &posts.beside);
+        let sockets = beside.map(|it| &it.socket).chain([&self.stream]);
+        self.stamps = Stamps::ask(sockets);
+        self.stamps.is_some()
+    }
+
+    /// Has the socket become readable only when there are so many bytes; whether it does.
+    pub fn low_water(&self, bytes: usize) -> bool {
+        // Of several connections each rings for itself.
+        self.posts.is_none() && low_water(&self.stream, bytes)
     }
 
     /// Writes what the socket takes.
@@ -219,7 +230,7 @@ impl Socket {
 /// Reads what TLS protects on one connection.
 fn secured(
     (stream, tunnel): (&mut TcpStream, &mut Tunnel),
-    stamps: &mut Stamps,
+    stamps: &mut Option<Stamps>,
     is_full: &mut bool,
     into: &mut [u8],
 ) -> (io::Result<Received>, bool) {
@@ -235,91 +246,14 @@ fn secured(
     result
 }
 
-#[cfg(not(target_os = "linux"))]
-fn receive(stream: &mut TcpStream, _: &mut Stamps, into: &mut [u8]) -> io::Result<Received> {
-    Ok((stream.read(into)?, None))
-}
-
-#[cfg(target_os = "linux")]
-use linux::receive;
-
-#[cfg(not(target_os = "linux"))]
-impl Socket {
-    /// Asks the kernel to say when bytes came in. Not available here.
-    pub fn stamp(&mut self) -> bool {
-        false
-    }
-
-    /// Has the socket become readable only when there are so many bytes. Not available here.
-    pub fn low_water(&self, _: usize) -> bool {
-        false
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::io::IoSliceMut;
-    use std::os::fd::AsRawFd;
-
-    use nix::libc;
-    use nix::sys::socket::{
-        ControlMessageOwned, MsgFlags, SetSockOpt, recvmsg, setsockopt, sockopt,
-    };
-
-    use super::{Read, Received, Socket, Stamps, TcpStream, io};
-
-    /// Bytes that have to be there before a socket is readable.
-    #[derive(Clone, Copy)]
-    struct LowWater;
-
-    nix::setsockopt_impl!(
-        LowWater,
-        libc::SOL_SOCKET,
-        libc::SO_RCVLOWAT,
-        usize,
-        sockopt::SetUsize
-    );
-
-    #[inline]
-    pub(super) fn receive(
-        stream: &mut TcpStream,
-        stamps: &mut Stamps,
-        into: &mut [u8],
-    ) -> io::Result<Received> {
-        let Some(control) = stamps else {
-            return Ok((stream.read(into)?, None));
-        };
-        let mut slices = [IoSliceMut::new(into)];
-        let fd = stream.as_raw_fd();
-        let flags = MsgFlags::empty();
-        let message = recvmsg::<()>(fd, &mut slices, Some(control), flags)?;
-        let stamp = message.cmsgs().ok().and_then(|mut all| {
-            all.find_map(|it| match it {
-                ControlMessageOwned::ScmTimestampns(at) => {
-                    let seconds = u64::try_from(at.tv_sec()).ok()?;
-                    Some(seconds * 1_000_000_000 + u64::try_from(at.tv_nsec()).ok()?)
-                }
-                _ => None,
-            })
-        });
-        Ok((message.bytes, stamp))
-    }
-
-    impl Socket {
-        /// Asks the kernel to say when bytes came in.
-        pub fn stamp(&mut self) -> bool {
-            let beside = self.posts.iter().flat_map(|posts| &posts.beside);
-            let sockets = beside.map(|it| &it.socket).chain([&self.stream]);
-            let asked = sockets.map(|it| setsockopt(it, sockopt::ReceiveTimestampns, &true));
-            let on = asked.fold(true, |on, asked| on & asked.is_ok());
-            self.stamps = on.then(|| nix::cmsg_space!(libc::timespec));
-            on
-        }
-
-        /// Has the socket become readable only when there are so many bytes.
-        pub fn low_water(&self, bytes: usize) -> bool {
-            // Of several connections each rings for itself.
-            self.posts.is_none() && LowWater.set(&self.stream, &bytes).is_ok()
-        }
+#[inline]
+fn receive(
+    stream: &mut TcpStream,
+    stamps: &mut Option<Stamps>,
+    into: &mut [u8],
+) -> io::Result<Received> {
+    match stamps {
+        None => Ok((stream.read(into)?, None)),
+        Some(stamps) => stamps.receive(stream, into),
     }
 }

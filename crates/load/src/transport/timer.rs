@@ -4,120 +4,61 @@ use std::io;
 use std::time::Duration;
 
 use mio::{Registry, Token};
+use platform::timer::Alarm;
 use wire::time::Instant;
 
 use super::Clock;
 
 /// A timer among the sources of a poll.
 ///
-/// A poll's own timeout is a millisecond wide. On Linux a timerfd with an absolute time is in the
-/// poll instead, which is exact to the scheduler's microseconds; elsewhere the last stretch is
-/// left to the caller to spin.
+/// A poll's own timeout is a millisecond wide. Where the system has something finer it is in the poll instead; elsewhere the
+/// last stretch is left to the caller to spin.
 #[derive(Debug)]
 pub struct Timer {
-    #[cfg(target_os = "linux")]
-    linux: linux::TimerFd,
+    alarm: Alarm,
+    /// What the alarm's clock showed when ours was at zero; none where there is no alarm.
+    epoch: Option<Duration>,
+    armed: Instant,
 }
 
 /// By so much a poll's timeout is beside the time that is waited for, so that what is finer comes first.
 const COARSE: Duration = Duration::from_millis(2);
 
+const ZERO: Instant = Instant::from_nanos(0);
+
 impl Timer {
     /// Puts a timer in a poll.
-    #[cfg_attr(not(target_os = "linux"), allow(unused_variables))]
     pub fn new(registry: &Registry, token: Token, clock: Clock) -> io::Result<Self> {
+        let alarm = Alarm::new(registry, token)?;
+        // In this order: who is kept from going on in between is woken late by it, and not early.
+        let ours = clock.mono();
+        let epoch = alarm.now().map(|it| it.saturating_sub(ours.since(ZERO)));
         Ok(Self {
-            #[cfg(target_os = "linux")]
-            linux: linux::TimerFd::new(registry, token, clock)?,
+            alarm,
+            epoch,
+            armed: ZERO,
         })
     }
 
     /// Prepares to be woken at `at` and tells what timeout to poll with.
-    #[cfg(target_os = "linux")]
     pub fn until(&mut self, at: Instant, now: Instant) -> Option<Duration> {
         if at <= now {
             return Some(Duration::ZERO);
         }
-        match self.linux.arm(at) {
-            // It tells of each expiry once. Should it ever come a moment early by our clock, the poll's own timeout wakes us
-            // late, rather than never.
-            Ok(()) => Some(at.since(now) + COARSE),
-            // Late by up to a millisecond, and seen as such, rather than never.
-            Err(_) => Some(at.since(now)),
-        }
-    }
-
-    /// Prepares to be woken at `at` and tells what timeout to poll with.
-    #[cfg(not(target_os = "linux"))]
-    pub fn until(&mut self, at: Instant, now: Instant) -> Option<Duration> {
-        Some(at.since(now).saturating_sub(COARSE))
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::io;
-    use std::os::fd::{AsRawFd, OwnedFd};
-    use std::time::Duration;
-
-    use mio::unix::SourceFd;
-    use mio::{Interest, Registry, Token};
-    use rustix::time::{
-        ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
-        clock_gettime, timerfd_create, timerfd_settime,
-    };
-    use wire::time::Instant;
-
-    use super::super::Clock;
-
-    #[derive(Debug)]
-    pub struct TimerFd {
-        fd: OwnedFd,
-        /// The system's monotonic clock when ours was at zero.
-        epoch: Duration,
-        armed: Instant,
-    }
-
-    impl TimerFd {
-        pub fn new(registry: &Registry, token: Token, clock: Clock) -> io::Result<Self> {
-            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-            let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            // Edge-triggered: each expiry is told once, so that it need not be read away.
-            registry.register(&mut SourceFd(&fd.as_raw_fd()), token, Interest::READABLE)?;
-            // In this order: who is kept from going on in between is woken late by it, and not early.
-            let ours = clock.mono();
-            let system = clock_gettime(ClockId::Monotonic);
-            // No time is negative.
-            let system = Duration::new(
-                u64::try_from(system.tv_sec).unwrap_or_default(),
-                u32::try_from(system.tv_nsec).unwrap_or_default(),
-            );
-            Ok(Self {
-                fd,
-                epoch: system.saturating_sub(ours.since(Instant::from_nanos(0))),
-                armed: Instant::from_nanos(0),
-            })
-        }
-
-        pub fn arm(&mut self, at: Instant) -> io::Result<()> {
-            if at == self.armed {
-                return Ok(());
+        let left = at.since(now);
+        let Some(epoch) = self.epoch else {
+            return Some(left.saturating_sub(COARSE));
+        };
+        if at != self.armed {
+            if self.alarm.set(epoch + at.since(ZERO)).is_err() {
+                // Late by up to a millisecond, and seen as such, rather than never.
+                return Some(left);
             }
-            let system = self.epoch + at.since(Instant::from_nanos(0));
-            let value = Itimerspec {
-                it_interval: Timespec {
-                    tv_sec: 0,
-                    tv_nsec: 0,
-                },
-                it_value: Timespec {
-                    tv_sec: i64::try_from(system.as_secs()).unwrap_or(i64::MAX),
-                    tv_nsec: system.subsec_nanos().into(),
-                },
-            };
-            timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &value)?;
             self.armed = at;
-            Ok(())
         }
+        // It tells of each expiry once. Should it ever come a moment early by our clock, the poll's own timeout wakes us
+        // late, rather than never.
+        Some(left + COARSE)
     }
 }
 

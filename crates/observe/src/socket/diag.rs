@@ -3,12 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::{Socket, State, Tcp};
+use platform::socket::Diagnosis;
+
 use crate::figure::{Figure, NotAvailable};
 
 /// All sockets of the network that this process lives in.
 pub fn all() -> Figure<Vec<Socket>> {
     let mut all = Vec::new();
-    imp::ask(&request(), |message| {
+    ask(&request(), |message| {
         let (sockets, more) = answers(message)?;
         all.extend(sockets);
         Ok(more)
@@ -149,48 +151,14 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-#[cfg(target_os = "linux")]
-mod imp {
-    use std::os::fd::AsRawFd;
-
-    use nix::sys::socket::{
-        AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket,
+/// Sends a question, and gives each datagram of the answer to `take` until that wants no more.
+fn ask(question: &[u8], mut take: impl FnMut(&[u8]) -> Figure<bool>) -> Figure<()> {
+    let refused = |error: std::io::Error| {
+        NotAvailable::because(format!("sock_diag(7) cannot be asked: {error}"))
     };
-
-    use super::{Figure, NotAvailable};
-
-    /// Sends a question, and gives each datagram of the answer to `take` until that wants no more.
-    pub fn ask(question: &[u8], mut take: impl FnMut(&[u8]) -> Figure<bool>) -> Figure<()> {
-        let refused = |error: nix::Error| {
-            NotAvailable::because(format!("sock_diag(7) cannot be asked: {}", error.desc()))
-        };
-        let netlink = socket(
-            AddressFamily::Netlink,
-            SockType::Datagram,
-            SockFlag::SOCK_CLOEXEC,
-            SockProtocol::NetlinkSockDiag,
-        )
-        .map_err(refused)?;
-        send(netlink.as_raw_fd(), question, MsgFlags::empty()).map_err(refused)?;
-        // The kernel fills datagrams of up to 32 KiB.
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            let read =
-                recv(netlink.as_raw_fd(), &mut buffer, MsgFlags::empty()).map_err(refused)?;
-            if !take(buffer.get(..read).unwrap_or_default())? {
-                return Ok(());
-            }
-        }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod imp {
-    use super::{Figure, NotAvailable};
-
-    pub fn ask(_question: &[u8], _take: impl FnMut(&[u8]) -> Figure<bool>) -> Figure<()> {
-        Err(NotAvailable::here())
-    }
+    let mut answer = Diagnosis::ask(question).map_err(refused)?;
+    while take(answer.next_part().map_err(refused)?)? {}
+    Ok(())
 }
 
 #[cfg(test)]

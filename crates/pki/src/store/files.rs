@@ -112,13 +112,9 @@ fn write_as(path: &Path, bytes: &[u8], care: Care) -> Result<(), StoreError> {
 fn create(path: &Path, secret: bool) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
     if secret {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
+        platform::file::private(&mut options);
     }
-    #[cfg(not(unix))]
-    let _ = secret;
     options.open(path)
 }
 
@@ -126,13 +122,9 @@ fn create(path: &Path, secret: bool) -> std::io::Result<File> {
 pub(super) fn make_folder(folder: &Path, secret: bool) -> Result<(), StoreError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
     if secret {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
+        platform::file::private_folder(&mut builder);
     }
-    #[cfg(not(unix))]
-    let _ = secret;
     builder.create(folder).map_err(failed("make", folder))
 }
 

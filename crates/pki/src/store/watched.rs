@@ -1,6 +1,6 @@
 //! The trust lists of a folder, read when they change and shared by all who judge with them.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,7 +39,7 @@ struct Seen {
     length: u64,
     changed: Option<SystemTime>,
     /// Tells a file from another one that was put in its place.
-    inode: u64,
+    identity: Option<u64>,
 }
 
 impl WatchedTrust {
@@ -154,16 +154,6 @@ fn see(path: &Path) -> Option<Seen> {
         path: path.to_owned(),
         length: there.len(),
         changed: there.modified().ok(),
-        inode: inode(&there),
+        identity: platform::file::identity(&there),
     })
-}
-
-#[cfg(unix)]
-fn inode(there: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(there)
-}
-
-#[cfg(not(unix))]
-fn inode(_there: &Metadata) -> u64 {
-    0
 }

@@ -31,8 +31,7 @@ pub struct Acceptor {
 impl Acceptor {
     /// Keeps a descriptor that can be done without.
     pub fn keep_reserve(&mut self) {
-        let path = if cfg!(windows) { "NUL" } else { "/dev/null" };
-        self.reserve = std::fs::File::open(path).ok();
+        self.reserve = std::fs::File::open(platform::file::NOTHING).ok();
     }
 
     /// There are no descriptors: accepts one with the reserve, and ends it, so that its client is told.

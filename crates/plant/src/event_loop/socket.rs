@@ -13,7 +13,6 @@ use super::pipe::ServerEnd;
 use super::wss::Wss;
 
 /// With so many bytes not yet sent a socket takes no more.
-#[cfg(target_os = "linux")]
 const UNSENT: u32 = 256 * 1024;
 
 /// One end of a connection.
@@ -65,7 +64,7 @@ impl Socket {
     /// stream is empty; elsewhere only being told so re-arms the event.
     #[inline]
     pub fn is_drained(&self, count: usize, room: usize) -> bool {
-        cfg!(target_os = "linux")
+        platform::System::IS_LINUX
             && match self {
                 Self::Wss(wss) => wss.is_drained(),
                 Self::Tcp(..) | Self::Memory(_) => count < room,
@@ -212,9 +211,5 @@ fn tap(
 /// Has the kernel keep no megabytes for somebody who takes none. What is under way to one who does is not counted, so
 /// it is as fast as before.
 fn keep_little_unsent(socket: &TcpStream) {
-    #[cfg(target_os = "linux")]
-    let _ = socket2::SockRef::from(socket).set_tcp_notsent_lowat(UNSENT);
-    // Elsewhere it is as much as the system's send buffer.
-    #[cfg(not(target_os = "linux"))]
-    let _ = socket;
+    platform::socket::limit_unsent(socket, UNSENT);
 }

@@ -53,7 +53,8 @@ impl Carrier {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        alone(&mut command);
+        // Ctrl-C on the terminal is for this process, which tells the agents.
+        platform::process::apart(&mut command);
         let mut child = command.spawn()?;
         let (input, output, error) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(input), Some(output), Some(error)) = (input, output, error) else {
@@ -162,22 +163,6 @@ pub fn program(way: &Way, words: &[&str]) -> std::io::Result<Command> {
         Way::Nats { .. } => Err(std::io::ErrorKind::Unsupported.into()),
     }
 }
-
-/// Ctrl-C on the terminal is for this process, which tells the agents.
-#[cfg(unix)]
-pub fn alone(command: &mut Command) {
-    std::os::unix::process::CommandExt::process_group(command, 0);
-}
-
-/// Ctrl-C on the terminal is for this process, which tells the agents.
-#[cfg(windows)]
-pub fn alone(command: &mut Command) {
-    const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
-    std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
-}
-
-#[cfg(not(any(unix, windows)))]
-pub fn alone(_: &mut Command) {}
 
 fn listen(error: ChildStderr, said: &Mutex<VecDeque<String>>) {
     // Whatever it writes is taken, so that it does not wait for us; lines without end are cut.

@@ -102,7 +102,8 @@ impl Own {
         }
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        private(&mut options);
+        // Nobody else on this machine reads it.
+        platform::file::private(&mut options);
         let mut out = options
             .open(file)
             .with_context(|| file.display().to_string())?;
@@ -131,15 +132,6 @@ impl Own {
         }
     }
 }
-
-/// Nobody else on this machine reads it.
-#[cfg(unix)]
-fn private(options: &mut OpenOptions) {
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-}
-
-#[cfg(not(unix))]
-fn private(_: &mut OpenOptions) {}
 
 /// A controller's key, as an agent knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

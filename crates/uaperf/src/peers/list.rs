@@ -18,7 +18,6 @@ pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
     let head = ["peer", "version", "language", "state", "next"].map(str::to_owned);
     let mut out = screen::out();
     write_table(&mut out, &[&[head], rows.as_slice()].concat())?;
-    #[cfg(target_os = "linux")]
     for running in ::peers::background::list() {
         let ::peers::background::Running {
             stack, url, pid, ..

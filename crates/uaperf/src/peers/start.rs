@@ -88,11 +88,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         .into())
 }
 
-#[cfg(target_os = "linux")]
 fn in_the_background(
     stack: &'static ::peers::Stack,
     options: &StartOptions,
 ) -> anyhow::Result<ExitCode> {
+    if !platform::System::IS_LINUX {
+        return Err(Failure::usage("--background works on Linux only")
+            .hint("leave it away and keep this terminal open")
+            .into());
+    }
     let running = ::peers::background::start(stack, options).map_err(explained)?;
     writeln!(screen::out(), "{}", running.url)?;
     tell!(
@@ -104,13 +108,6 @@ fn in_the_background(
         stack.name,
     );
     Ok(ExitCode::SUCCESS)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn in_the_background(_: &'static ::peers::Stack, _: &StartOptions) -> anyhow::Result<ExitCode> {
-    Err(Failure::usage("--background works on Linux only")
-        .hint("leave it away and keep this terminal open")
-        .into())
 }
 
 /// What happened, and what to type next.

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use crate::failure::Failure;
-#[cfg(target_os = "linux")]
 use crate::screen::tell;
 
 /// End servers that were started with --background
@@ -14,7 +13,6 @@ pub struct Args {
     names: Vec<String>,
 }
 
-#[cfg(target_os = "linux")]
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let stacks = super::chosen(&args.names)?;
     let mut stopped = 0;
@@ -36,14 +34,4 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         );
     }
     Ok(ExitCode::SUCCESS)
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    super::chosen(&args.names)?;
-    Err(
-        Failure::usage("servers run in the background on Linux only")
-            .hint("Ctrl-C in the terminal that it was started in")
-            .into(),
-    )
 }

@@ -138,9 +138,8 @@ fn save(file: &Path, text: &str) -> Result<(), Failure> {
     };
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut out = options.open(file).map_err(failed)?;
+    let opened = platform::file::private(&mut options).open(file);
+    let mut out = opened.map_err(failed)?;
     out.write_all(text.as_bytes()).map_err(failed)
 }
 

@@ -37,8 +37,7 @@ impl Publisher {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         // Ctrl-C is for us: what was published until then is told in good order.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        platform::process::apart(&mut command);
         let mut process = command.spawn().context("cannot start a publisher")?;
         let said = process.stderr.take();
         let (line, lines) = channel();

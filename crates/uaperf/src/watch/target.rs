@@ -40,14 +40,7 @@ fn named(id: u32) -> String {
     name_of(&Tree::here(), id).unwrap_or_else(|_| id.to_string())
 }
 
-/// No server is left running in the background on this operating system.
-#[cfg(not(target_os = "linux"))]
-fn peer(_: &str) -> anyhow::Result<Option<u32>> {
-    Ok(None)
-}
-
 /// The server of another stack that `uaperf peers start` left running.
-#[cfg(target_os = "linux")]
 fn peer(typed: &str) -> anyhow::Result<Option<u32>> {
     let running = peers::background::list();
     let ours: Vec<_> = running.iter().filter(|it| it.stack == typed).collect();

@@ -24,6 +24,7 @@ pub const LAYERS: &[&[&str]] = &[
         "wire",
         "record",
     ],
+    &["platform"],
 ];
 
 /// Crates that only test or measure the others: they may use all, and nobody uses them.

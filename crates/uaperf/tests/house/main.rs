@@ -13,5 +13,6 @@ mod picture;
 mod printing;
 mod promises;
 mod scenarios;
+mod systems;
 mod ways;
 mod words;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -13,22 +12,10 @@ use mio::{Events, Token};
 use wire::time::Instant;
 
 use super::super::{Clock, Timer};
-use super::{Helpers, NEVER, Placed, Reactor};
+use super::{Helpers, NEVER, Placed, Ran, Reactor, Task};
 
 const WAKER: Token = Token(usize::MAX);
 const TIMER: Token = Token(usize::MAX - 1);
-
-/// Something to be done, with waits in it.
-pub type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
-
-/// What came of the tasks of a thread.
-#[derive(Debug)]
-pub struct Ran<T> {
-    /// What each came to, in their order.
-    pub done: Vec<T>,
-    /// Nanoseconds in which none of them had anything to do.
-    pub waited_ns: u64,
-}
 
 /// A moment that is further away than this is waited for by a poll's timeout at first, which is a millisecond wide.
 const FAR: Duration = Duration::from_millis(10);

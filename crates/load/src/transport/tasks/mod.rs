@@ -8,14 +8,13 @@
 mod executor;
 #[cfg(target_os = "linux")]
 mod helpers;
-#[cfg(target_os = "linux")]
-mod reactor;
 #[cfg(not(target_os = "linux"))]
-#[path = "none.rs"]
+mod none;
+#[cfg(target_os = "linux")]
 mod reactor;
 
 use std::cell::RefCell;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -23,11 +22,28 @@ use std::task::{Context, Poll, Waker};
 use wire::time::Instant;
 
 use super::Clock;
+#[cfg(not(target_os = "linux"))]
+pub use none::{Helpers, Reactor, run};
 #[cfg(target_os = "linux")]
-pub use executor::{Task, run};
-#[cfg(target_os = "linux")]
-pub use helpers::Helpers;
-pub use reactor::{Reactor, Watcher};
+pub use {executor::run, helpers::Helpers, reactor::Reactor};
+
+/// Whether the tasks of a thread share it; else each has a thread for itself.
+pub const SHARE: bool = cfg!(target_os = "linux");
+
+/// Something to be done, with waits in it.
+pub type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// What came of the tasks of a thread.
+#[derive(Debug)]
+pub struct Ran<T> {
+    /// What each came to, in their order.
+    pub done: Vec<T>,
+    /// Nanoseconds in which none of them had anything to do.
+    pub waited_ns: u64,
+}
+
+/// A task of a reactor that is woken for a socket.
+pub type Watcher = (u64, usize);
 
 /// Something that never happens by itself.
 pub(super) const NEVER: Instant = Instant::from_nanos(u64::MAX);

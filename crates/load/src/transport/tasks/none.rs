@@ -4,12 +4,21 @@ use std::io;
 
 use wire::time::Instant;
 
+use super::{Ran, Task, Watcher, blocking};
+
 /// What tasks of a thread would wait by: there is none.
 #[derive(Debug)]
 pub enum Reactor {}
 
-/// A task of a reactor that is woken for a socket.
-pub type Watcher = (u64, usize);
+/// Nobody helps: calls block the thread of their task alone.
+#[derive(Debug, Default)]
+pub struct Helpers;
+
+/// Does what these tasks have to do, which should be one, on this thread.
+pub fn run<T>(tasks: Vec<Task<'_, T>>, _: &Helpers) -> io::Result<Ran<T>> {
+    let done = tasks.into_iter().map(blocking).collect();
+    Ok(Ran { done, waited_ns: 0 })
+}
 
 impl Reactor {
     /// Waits.

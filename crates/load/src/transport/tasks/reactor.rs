@@ -14,7 +14,7 @@ use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use wire::time::Instant;
 
-use super::{Helpers, NEVER};
+use super::{Helpers, NEVER, Watcher};
 
 /// What the tasks of a thread wait by.
 pub struct Reactor {
@@ -30,9 +30,6 @@ pub struct Reactor {
     /// Tasks that are not over.
     left: Cell<usize>,
 }
-
-/// A task of a reactor that is woken for a socket.
-pub type Watcher = (u64, usize);
 
 impl Reactor {
     pub(super) fn new(

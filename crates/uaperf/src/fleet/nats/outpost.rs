@@ -15,8 +15,8 @@ use super::login::Login;
 use super::pump::{Out, pump};
 use super::{Claim, Claimed, Here, runtime};
 use crate::failure::Failure;
+use crate::fleet::shelf;
 use crate::fleet::spec::{is_name, is_word};
-use crate::fleet::{carrier, shelf};
 use crate::screen::tell;
 use crate::settings;
 
@@ -201,7 +201,7 @@ fn agent(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    carrier::alone(&mut command);
+    platform::process::apart(&mut command);
     let mut child = command.spawn()?;
     let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(mut stdout), Some(stderr)) = streams else {
