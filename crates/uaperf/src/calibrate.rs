@@ -123,11 +123,14 @@ fn generator(budget: Duration) -> anyhow::Result<Vec<calibrate::Generated>> {
     let access = server.access(Protection::NONE, &folder.0.join("client"));
     let target = Target::look(access).map_err(|failed| failed.1)?;
     let nodes: NodeSpec = "nsu=urn:bench;i=1000..1099".parse()?;
-    let mut teller: Option<Teller> = None;
-    let told = |name: &str, progress: &Progress| {
-        // Each slice is a measurement of its own.
-        teller = teller.take().or_else(|| Teller::of("calibrate", name));
-        let Some(it) = teller.as_mut() else { return };
+    let mut teller: Option<(&str, Teller)> = None;
+    let told = |name: &'static str, progress: &Progress| {
+        // Each slice is a measurement of its own. One in which nothing happened tells nothing.
+        let goes_on = teller.take().filter(|it| it.0 == name);
+        teller = goes_on.or_else(|| Some((name, Teller::of("calibrate", name)?)));
+        let Some((_, it)) = teller.as_mut() else {
+            return;
+        };
         let ran = Duration::from_nanos(progress.ran_ns);
         it.add(progress);
         match progress.last {

@@ -251,8 +251,8 @@ fn attack_security_and_calibrate_tell_what_they_ask_and_do() {
     let host = support::json(&folder.path().join("host.json"));
     for load in host["generator"].as_array().unwrap() {
         let lines = of(&lines, load["name"].as_str().unwrap());
-        // One for each slice that a figure is the median of.
-        assert_eq!(lines.len(), 7, "{lines:?}");
+        // One for each slice that a figure is the median of, as far as something happened in it.
+        assert!((1..=7).contains(&lines.len()), "{lines:?}");
     }
     assert!(total(&lines, "completed") > 0, "{lines:?}");
 }
