@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn waits_for_its_input() {
         if std::env::var_os("PLATFORM_TEST_WAITS").is_some() {
-            std::io::stdin().read_line(&mut String::new()).unwrap();
+            io::stdin().read_line(&mut String::new()).unwrap();
         }
     }
 

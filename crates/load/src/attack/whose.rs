@@ -71,7 +71,7 @@ mod tests {
 
         let address = ([127, 0, 0, 1], 4840).into();
         let told = |errno: Errno| {
-            let error = io::Error::from(errno);
+            let error = std::io::Error::from(errno);
             lack_for(&LinkError::Connect { address, error }.into())
         };
         for errno in [Errno::MFILE, Errno::NFILE, Errno::ADDRNOTAVAIL] {

@@ -28,7 +28,8 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  uaperf paper run all --scale quick --out measured && uaperf paper pages measured --out papers
+  uaperf paper run all --scale quick --out measured
+  uaperf paper pages measured --out papers
   uaperf paper pages measured/thesis measured/burger --out docs/papers";
 
 /// What was measured of a scenario.
