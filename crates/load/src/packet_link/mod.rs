@@ -206,6 +206,8 @@ impl PacketLink {
     /// Carries nothing more, and tells what was carried.
     pub fn finish(mut self) -> io::Result<Account> {
         let led = self.led.take().map(Background::finish);
+        // The interfaces go with the pump, and their counters with them.
+        let counted = [&self.near, &self.far].map(|end| end.inside(account::of_namespace));
         self.stop.store(true, Ordering::Relaxed);
         let pump = self.pump.take().map(JoinHandle::join);
         let mut account = match pump {
@@ -213,11 +215,9 @@ impl PacketLink {
             _ => return Err(io::Error::other("the link's thread ended")),
         };
         account.led = led.transpose()?;
-        for (end, carried) in [
-            (&self.near, &mut account.up),
-            (&self.far, &mut account.down),
-        ] {
-            let counted = end.inside(account::of_namespace)??;
+        let carried = [&mut account.up, &mut account.down];
+        for (counted, carried) in counted.into_iter().zip(carried) {
+            let counted = counted??;
             carried.again = counted.again;
             carried.overrun = counted.overrun;
         }
