@@ -4,7 +4,7 @@
 //! - [`clock`] has the CPU clocks of processes and threads;
 //! - [`thread`] places threads on processors and lets others go first;
 //! - [`process`] starts, ends and watches processes;
-//! - [`file`] keeps files from others, and tells one from another;
+//! - [`mod@file`] keeps files from others, and tells one from another;
 //! - [`error`] knows errors that the standard library has no name for;
 //! - [`socket`], [`datagram`], [`multicast`] and [`interface`] are what sockets can do besides;
 //! - [`timer`] wakes a poll up.

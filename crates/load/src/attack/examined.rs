@@ -98,7 +98,7 @@ pub struct Moment<'a> {
     pub place: usize,
     /// What is done to the server in it.
     pub kind: Kind,
-    /// Which part of it goes on: [`PARTS`].
+    /// Which part of it goes on: `calm`, `attack`, `calm afterwards`.
     pub part: &'static str,
     /// Attacks that were made so far.
     pub attacks: u64,
