@@ -12,17 +12,13 @@ pub const MOST: usize = 32;
 pub struct Sender(imp::Sender);
 
 impl Default for Sender {
+    /// One that has sent nothing yet.
     fn default() -> Self {
-        Self::new()
+        Self(imp::Sender::new())
     }
 }
 
 impl Sender {
-    /// One that has sent nothing yet.
-    pub fn new() -> Self {
-        Self(imp::Sender::new())
-    }
-
     /// Sends some of these, at least one if there is any, each behind this header; how many.
     pub fn send(
         &mut self,
@@ -56,17 +52,13 @@ pub struct Told {
 pub struct Receiver(imp::Receiver);
 
 impl Default for Receiver {
+    /// One that has received nothing yet.
     fn default() -> Self {
-        Self::new()
+        Self(imp::Receiver::new())
     }
 }
 
 impl Receiver {
-    /// One that has received nothing yet.
-    pub fn new() -> Self {
-        Self(imp::Receiver::new())
-    }
-
     /// Waits as long as the socket does for a datagram, and takes those that wait then, each into a place; what is told of
     /// each, in order.
     pub fn receive<'a>(
@@ -315,13 +307,13 @@ mod tests {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(to.local_addr().unwrap()).unwrap();
         let all: Vec<Vec<u8>> = (1..=20).map(|n| vec![n; usize::from(n)]).collect();
-        let mut sender = Sender::new();
+        let mut sender = Sender::default();
         let mut at = 0;
         while at < all.len() {
             at += sender.send(&socket, b"ab", &all[at..]).unwrap();
         }
         assert_eq!(sender.send(&socket, b"ab", &[]).unwrap(), 0);
-        let mut receiver = Receiver::new();
+        let mut receiver = Receiver::default();
         let mut room = vec![0; MOST * 64];
         let mut came = 0;
         while came < all.len() {

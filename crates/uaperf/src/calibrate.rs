@@ -131,12 +131,7 @@ fn generator(budget: Duration) -> anyhow::Result<Vec<calibrate::Generated>> {
         let Some((_, it)) = teller.as_mut() else {
             return;
         };
-        let ran = Duration::from_nanos(progress.ran_ns);
-        it.add(progress);
-        match progress.last {
-            true => it.line(ran),
-            false => it.tick(ran),
-        }
+        it.follow(progress);
         teller = teller.take().filter(|_| !progress.last);
     };
     Ok(calibrate::generator(

@@ -103,7 +103,7 @@ impl Arrivals {
             bytes: vec![0; MOST * STRIDE],
             came: [(Came::default(), 0); MOST],
             count: 0,
-            receiver: Receiver::new(),
+            receiver: Receiver::default(),
         }
     }
 

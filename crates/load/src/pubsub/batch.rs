@@ -69,7 +69,7 @@ impl Batch {
             slots: vec![Vec::new(); MOST],
             filled: 0,
             header,
-            many: Sender::new(),
+            many: Sender::default(),
         }
     }
 

@@ -8,12 +8,11 @@ use wire::policy::{Mode, Policy};
 use wire::service::{Request, Response};
 use wire::session::token::Credentials;
 use wire::types::{
-    ApplicationDescription, ByteString, CloseSessionRequest, CreateSessionRequest,
-    CreateSessionResponse, DeleteSubscriptionsRequest, FindServersRequest, GetEndpointsRequest,
-    GetEndpointsResponse, Identifier, NodeId, StatusCode,
+    CloseSessionRequest, CreateSessionRequest, CreateSessionResponse, DeleteSubscriptionsRequest,
+    FindServersRequest, GetEndpointsRequest, GetEndpointsResponse, Identifier, NodeId, StatusCode,
 };
 
-use crate::client::{Client, identity, nonce};
+use crate::client::{Client, identity, session_of};
 use crate::subscribing::header;
 use crate::{is_served, start, until};
 
@@ -81,15 +80,7 @@ fn a_connection_is_led_to_its_loop_with_all_that_is_on_it() {
         mode: Mode::SignAndEncrypt,
     };
     let mut client = Client::connect(server.url(), protection, Some(&mine), Some(&own)).unwrap();
-    let create = || CreateSessionRequest {
-        client_description: ApplicationDescription {
-            application_uri: "urn:test:client".into(),
-            ..Default::default()
-        },
-        client_nonce: ByteString::from(&nonce()),
-        client_certificate: ByteString::from(mine.certificate.der()),
-        ..Default::default()
-    };
+    let create = || session_of(&mine);
     // An answer that a fault holds back.
     let held = client.put(GetEndpointsRequest::default());
     // A step of its channel, at which a helper is.

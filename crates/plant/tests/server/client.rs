@@ -15,8 +15,8 @@ use wire::session::token::Credentials;
 use wire::session::{Channel, Nonce};
 use wire::types::{
     ApplicationDescription, AttributeId, BrowseDescription, BrowseDirection, BrowseRequest,
-    DataValue, NodeId, QualifiedName, ReadRequest, ReadValueId, ReferenceDescription,
-    ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
+    ByteString, CreateSessionRequest, DataValue, NodeId, QualifiedName, ReadRequest, ReadValueId,
+    ReferenceDescription, ReferenceTypeId, RequestHeader, StatusCode, TimestampsToReturn, UAString,
 };
 use wss::{Judge, Media, Rejected, TlsClient, Tunnel};
 
@@ -30,6 +30,19 @@ pub fn nonce() -> Nonce {
     let mut nonce = Nonce::default();
     random(&mut nonce);
     nonce
+}
+
+/// Asks for a session as the application that is called `urn:test:client`.
+pub fn session_of(own: &pki::Identity) -> CreateSessionRequest {
+    CreateSessionRequest {
+        client_description: ApplicationDescription {
+            application_uri: "urn:test:client".into(),
+            ..Default::default()
+        },
+        client_nonce: ByteString::from(&nonce()),
+        client_certificate: ByteString::from(own.certificate.der()),
+        ..Default::default()
+    }
 }
 
 /// A certificate and its key, self-signed.

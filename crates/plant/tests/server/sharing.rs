@@ -6,13 +6,12 @@ use wire::policy::{Mode, Policy};
 use wire::session::client::Session;
 use wire::session::token::Credentials;
 use wire::types::{
-    ActivateSessionRequest, ApplicationDescription, AttributeId, ByteString, CloseSessionRequest,
-    CreateSessionRequest, ExtensionObject, PublishRequest, PublishResponse, RepublishRequest,
-    RequestHeader, StatusChangeNotification, StatusCode, TimestampsToReturn,
-    TransferSubscriptionsRequest, UserNameIdentityToken, Variant,
+    ActivateSessionRequest, AttributeId, CloseSessionRequest, ExtensionObject, PublishRequest,
+    PublishResponse, RepublishRequest, RequestHeader, StatusChangeNotification, StatusCode,
+    TimestampsToReturn, TransferSubscriptionsRequest, UserNameIdentityToken, Variant,
 };
 
-use crate::client::{Client, identity, nonce, read_value};
+use crate::client::{Client, identity, read_value, session_of};
 use crate::subscribing::{header, item, publish, subscribe, values, watch};
 use crate::{bench, start, until};
 
@@ -267,17 +266,7 @@ fn sessions_that_are_asked_for_together_all_come_while_a_channel_gets_new_keys()
     };
     let mut client = Client::connect(server.url(), protection, Some(&mine), Some(&own)).unwrap();
     client.begin_renewal();
-    let asked = [(); 3].map(|()| {
-        client.put(CreateSessionRequest {
-            client_description: ApplicationDescription {
-                application_uri: "urn:test:client".into(),
-                ..Default::default()
-            },
-            client_nonce: ByteString::from(&nonce()),
-            client_certificate: ByteString::from(mine.certificate.der()),
-            ..Default::default()
-        })
-    });
+    let asked = [(); 3].map(|()| client.put(session_of(&mine)));
     client.flush();
     for id in asked {
         client.answer(id).unwrap();

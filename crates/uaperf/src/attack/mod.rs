@@ -223,13 +223,8 @@ fn tell(tellers: &Mutex<BTreeMap<usize, Teller>>, moment: &Moment<'_>) {
     let Some(teller) = tellers.get_mut(&moment.place) else {
         return;
     };
-    let ran = Duration::from_nanos(progress.ran_ns);
     teller.attacked(moment.part, moment.attacks);
-    teller.add(progress);
-    match progress.last {
-        true => teller.line(ran),
-        false => teller.tick(ran),
-    }
+    teller.follow(progress);
 }
 
 fn sheet(args: &Args, target: &Target, process: &Result<Process, String>) -> Sheet {

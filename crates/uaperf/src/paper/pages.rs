@@ -62,7 +62,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> anyhow::Result<ExitCode> {
     }
     write(&args.out.join("README.md"), &index(catalogue, &rows)?)?;
     let told = format!(
-        "{} of {} experiments on {} pages; see {}\n",
+        "{} of {} experiments, {} {}; see {}\n",
         catalogue
             .experiment
             .iter()
@@ -70,6 +70,7 @@ pub fn run(args: &Args, catalogue: &Catalogue) -> anyhow::Result<ExitCode> {
             .count(),
         catalogue.experiment.len(),
         all.len(),
+        if all.len() == 1 { "page" } else { "pages" },
         args.out.join("README.md").display(),
     );
     screen::out().write_all(told.as_bytes())?;

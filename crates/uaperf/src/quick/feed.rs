@@ -119,11 +119,10 @@ pub fn point(name: &str) {
 
 /// What a phase did in one go, if anybody listens: a measurement of its own, with one line.
 pub fn told(command: &str, phase: &str, closed: Closed) {
-    let Some(teller) = Teller::of(command, phase) else {
+    let Some(mut teller) = Teller::of(command, phase) else {
         return;
     };
-    let took = Duration::from_nanos(closed.width_ns);
-    teller.add(&Progress {
+    teller.follow(&Progress {
         core: 0,
         ran_ns: closed.width_ns,
         closed: vec![(0, closed)],
@@ -131,7 +130,6 @@ pub fn told(command: &str, phase: &str, closed: Closed) {
         idle_ns: 0,
         last: true,
     });
-    teller.line(took);
 }
 
 /// A phase that tells what it does, if anybody listens.
@@ -164,33 +162,38 @@ impl Teller {
         })
     }
 
+    /// Has its phase changed by what happened; none if it has gone.
+    fn phase<T>(&self, change: impl FnOnce(&mut Running) -> T) -> Option<T> {
+        let phases = self.feed.phases.lock();
+        let mut phases = phases.unwrap_or_else(PoisonError::into_inner);
+        phases.get_mut(self.at).map(change)
+    }
+
     /// Intervals that a core closed, and what its subscriptions brought.
     pub fn add(&self, progress: &Progress) {
-        let mut phases = self
-            .feed
-            .phases
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(phase) = phases.get_mut(self.at) {
+        self.phase(|phase| {
             for (ledger, closed) in &progress.closed {
                 phase.add(progress.core, *ledger, closed);
             }
             if let Some(heard) = &progress.heard {
                 phase.hear(progress.core, heard);
             }
+        });
+    }
+
+    /// The same of a load of one core, with a line when a second has passed or it is over.
+    pub fn follow(&mut self, progress: &Progress) {
+        let ran = Duration::from_nanos(progress.ran_ns);
+        self.add(progress);
+        match progress.last {
+            true => self.line(ran),
+            false => self.tick(ran),
         }
     }
 
     /// A server is attacked meanwhile: which part of that it is, and how many attacks were made so far.
     pub fn attacked(&self, part: &str, so_far: u64) {
-        let mut phases = self
-            .feed
-            .phases
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(phase) = phases.get_mut(self.at) {
-            phase.attacked(part, so_far);
-        }
+        self.phase(|phase| phase.attacked(part, so_far));
     }
 
     /// Writes a line when a second has passed.
@@ -204,16 +207,8 @@ impl Teller {
     /// Writes a line now: the phase is over.
     pub fn line(&self, elapsed: Duration) {
         let Some(file) = &self.feed.file else { return };
-        let mut phases = self
-            .feed
-            .phases
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let Some(phase) = phases.get_mut(self.at) else {
-            return;
-        };
-        let line = phase.line(SystemTime::now().into(), elapsed);
-        drop(phases);
+        let line = self.phase(|phase| phase.line(SystemTime::now().into(), elapsed));
+        let Some(line) = line else { return };
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
         file.write(&format!("{line}\n"));
     }

@@ -160,6 +160,7 @@ impl<O, R> SecureChannel<O, R> {
     }
 
     /// Opens a MSG or CLO chunk.
+    #[inline]
     pub fn receive(
         &mut self,
         stream: &mut Stream,

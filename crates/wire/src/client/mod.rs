@@ -375,8 +375,9 @@ impl Connection {
 
     /// What does not come from the socket directly.
     fn own_event(&mut self) -> Option<Event<'static>> {
-        if let Some(event) = self.event.take() {
-            return Some(event);
+        // Looked at first: to take it is to move it, even where there is none.
+        if self.event.is_some() {
+            return self.event.take();
         }
         // The reason is kept until all that wait were told.
         let closed = self.state.closed_mut()?;

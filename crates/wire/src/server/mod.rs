@@ -500,8 +500,9 @@ impl Connection {
 
     fn advance(&mut self, now: Now) -> Option<Happened> {
         loop {
-            if let Some(event) = self.event.take() {
-                return Some(Happened::Other(event));
+            // Looked at first: to take it is to move it, even where there is none.
+            if self.event.is_some() {
+                return self.event.take().map(Happened::Other);
             }
             match &mut self.state {
                 State::Channel(SecureChannel::Closing(closed)) => {
