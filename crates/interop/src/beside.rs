@@ -105,7 +105,7 @@ A small program on each client looks at them ([plants](plant.md#judged-by-other-
 must. A letter is a remark below.
 
 ```
-cargo test -p interop --test breadth
+cargo test -p interop --test all breadth::
 ```
 ";
 

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use bench::{Bench, Dice, MS, S};
+use crate::bench::{Bench, Dice, MS, S};
 use judge::capacity::{Answer, Bounds, Capacity, End, Judgement, Next, Search, Why};
 use plan::{Random, Threshold};
 use record::run::{Kind, Phase, WarmUp};
-
-mod bench;
 
 /// Carries a search out against something that answers for a load.
 fn search(bounds: Bounds, mut server: impl FnMut(f64) -> Answer) -> (Capacity, Search) {

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod bench;
-
-use bench::{Dice, MS, S};
+use crate::bench::{Dice, MS, S};
 use judge::{Allowed, Course, Settling, effective_samples, quantile_interval};
 use record::{Histogram, Lateness, Ledger, Measure, Tally, Times};
 

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod bench;
-
-use bench::{Bench, Dice, MS, S, US};
+use crate::bench::{Bench, Dice, MS, S, US};
 use judge::{CoreUse, Evidence, Exit, OwnLimit, ServerUse, Sessions, worst};
 use record::Measure;
 use record::run::{Expectation, Kind, Stall, StallKind, Verdict};

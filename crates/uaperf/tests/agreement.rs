@@ -8,11 +8,9 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::program;
 use observe::{Network, Tree, descendants, thread_cpu};
 use serde_json::Value;
-use support::program;
-
-mod support;
 
 /// What this program does instead of its tests, when it is started again.
 const WORKS: &str = "UAPERF_TEST_WORKS";
@@ -70,7 +68,11 @@ fn near(what: &str, found: f64, wanted: f64, ticks: f64) {
 /// The one that works, with what lets it begin, once it waits for that.
 fn worker() -> (Child, BufReader<ChildStdout>) {
     let mut worker = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "works_once_it_is_told_to", "--nocapture"])
+        .args([
+            "--exact",
+            "agreement::works_once_it_is_told_to",
+            "--nocapture",
+        ])
         .env(WORKS, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -116,7 +118,11 @@ fn cpu_and_memory_of_a_process_are_those_of_gnu_time() {
     let mut timed = Command::new("/usr/bin/time")
         .args(["-v", "-o", "time.txt"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "works_once_it_is_told_to", "--nocapture"])
+        .args([
+            "--exact",
+            "agreement::works_once_it_is_told_to",
+            "--nocapture",
+        ])
         .env(WORKS, "1")
         .current_dir(folder.path())
         .stdin(Stdio::piped())

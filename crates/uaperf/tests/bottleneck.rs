@@ -9,10 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::support::{Said, Server, command, json};
 use serde_json::Value;
-use support::{Said, Server, command, json};
-
-mod support;
 
 const PLANT: [&str; 4] = ["--profile", "bench", "--security", "none"];
 
@@ -272,7 +270,11 @@ struct Locked(Child);
 impl Locked {
     fn start(behind: &str) -> (Self, String) {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "is_a_server_with_a_lock", "--nocapture"])
+            .args([
+                "--exact",
+                "bottleneck::is_a_server_with_a_lock",
+                "--nocapture",
+            ])
             .env(BEHIND, behind)
             .stdout(Stdio::piped())
             .spawn()
@@ -478,7 +480,7 @@ fn a_server_that_is_short_of_memory_is_limited_by_that() {
 }
 
 /// What limited, in ten runs of each server whose limit is known. It takes some minutes:
-/// `cargo test --workspace --test bottleneck -- --ignored --nocapture`.
+/// `cargo test --workspace --test all bottleneck:: -- --ignored --nocapture`.
 #[test]
 #[ignore = "it takes some minutes; its figures are in docs/observe.md"]
 fn each_limit_is_named_ten_times_of_ten() {

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use lab::Lab;
+use crate::support::lab::Lab;
 use pki::make::Request;
 use pki::store::{write_certificate, write_key};
 use pki::{
@@ -19,10 +19,6 @@ use pki::{
 };
 use revocation::{Asker, Waited};
 use serde_json::Value;
-
-#[path = "support/lab.rs"]
-mod lab;
-mod support;
 
 /// For what comes at once unless the machine has more to do.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+use crate::support::{Said, Server, command, json, program, text};
 use serde_json::Value;
-use support::{Said, Server, command, json, program, text};
-
-mod support;
 
 #[test]
 fn a_host_that_was_calibrated_is_held_beside_later_results() {

@@ -6,11 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::{Said, command, program};
 use serde_json::Value;
-use support::{Said, command, program};
 use tempfile::TempDir;
-
-mod support;
 
 struct Bench {
     folder: TempDir,

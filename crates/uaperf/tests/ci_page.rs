@@ -6,9 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use support::{Server, text};
-
-mod support;
+use crate::support::{Server, text};
 
 /// Commands of the files for CI services, those in their loop five times.
 fn commands(page: &str) -> Vec<String> {

@@ -4,12 +4,10 @@
 
 use std::path::Path;
 
+use crate::support::{text, uaperf};
 use record::run::{Destination, Fingerprint, Kind, Phase, WarmUp};
 use record::{Ledger, Run, Times};
 use serde_json::json;
-use support::{text, uaperf};
-
-mod support;
 
 /// A second of requests in a closed loop that take so long, give or take what a seed says.
 fn save(folder: &Path, name: &str, time: u64, seed: u64, verdict: Kind) {

@@ -3,15 +3,14 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::support;
 use std::collections::BTreeSet;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::json;
 use serde_json::Value;
-use support::json;
 use tempfile::TempDir;
-
-mod support;
 
 /// A plant of this process, and a folder for the client.
 struct Bench {

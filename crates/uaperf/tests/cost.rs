@@ -5,13 +5,11 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::{Server, json, text, uaperf};
 use observe::Process;
 use peers::testing::{require, start};
 use peers::{Stack, StartOptions, State};
 use serde_json::Value;
-use support::{Server, json, text, uaperf};
-
-mod support;
 
 /// The table of a server, and what was shown.
 fn table(folder: &Path, url: &str, words: &[&str]) -> (Value, String) {

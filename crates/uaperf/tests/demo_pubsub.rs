@@ -3,10 +3,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[path = "support/broker.rs"]
-mod broker;
-mod support;
-
 use std::fs::read_dir;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
@@ -14,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use broker::{Broker, OPEN};
+use crate::support::broker::{Broker, OPEN};
+use crate::support::{Said, command};
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Said, command};
 
 /// Carries the demo out, short; what is left of its temporary folders, and its results.
 fn demo(folder: &Path, words: &[&str]) -> (Said, usize, Option<PathBuf>) {

@@ -3,15 +3,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
+use crate::support::npm;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::{Said, Server, command, text};
-
-#[path = "support/npm.rs"]
-mod npm;
-mod support;
+use crate::support::{Said, Server, command, text};
 
 fn deploy(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -6,10 +6,8 @@
 use std::net::TcpListener;
 use std::path::Path;
 
+use crate::support::{Said, command, program};
 use serde_json::Value;
-use support::{Said, command, program};
-
-mod support;
 
 fn looked(folder: &Path) -> (i32, Value) {
     let said = Said::by(&mut command(folder, &["doctor", "--json"]));

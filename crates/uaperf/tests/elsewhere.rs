@@ -11,13 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support::sshd::Sshd;
+use crate::support::{Said, Server, command, json, program, signal};
 use serde_json::Value;
-use sshd::Sshd;
-use support::{Said, Server, command, json, program, signal};
-
-#[path = "support/sshd.rs"]
-mod sshd;
-mod support;
 
 /// A stand-in for node_exporter on a machine that keeps half of a core busy, three quarters of that in user space, and
 /// whose interface carries 1 MB/s. It holds answers back while it is told to.

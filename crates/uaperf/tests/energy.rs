@@ -10,11 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::support::{Said, Server, command, json, program};
 use observe::Process;
 use serde_json::Value;
-use support::{Said, Server, command, json, program};
-
-mod support;
 
 const IDLE_W: f64 = 4.0;
 const CORE_W: f64 = 10.0;
@@ -75,6 +73,9 @@ fn words<'a>(url: &'a str, meter: &'a str, offset: &'a str) -> Vec<&'a str> {
         url,
         "--rate",
         "500/s",
+        // Processor time is told from the last look before the window: connecting is not in it.
+        "--warmup",
+        "300ms",
         "--duration",
         "3s",
         "--out",

@@ -3,16 +3,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{Server, command, text};
 use serde_json::Value;
-use support::{Server, command, text};
-
-mod support;
 
 fn plant(folder: &Path) -> Server {
     Server::start(&folder.join("server"), &["--profile", "bench", "--trust"])

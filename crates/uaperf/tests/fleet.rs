@@ -2,18 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+#[cfg(unix)]
+use crate::support::sshd::Sshd;
+use crate::support::{Said, Server, Telling, command, json, text};
 use serde_json::Value;
-#[cfg(unix)]
-use sshd::Sshd;
-use support::{Said, Server, Telling, command, json, text};
-
-#[cfg(unix)]
-#[path = "support/sshd.rs"]
-mod sshd;
-mod support;
 
 const NODES: &str = "nsu=urn:bench;i=1000..1099";
 

@@ -9,10 +9,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use crate::support::{Said, command, json};
 use serde_json::Value;
-use support::{Said, command, json};
-
-mod support;
 
 const UAPERF: &str = env!("CARGO_BIN_EXE_uaperf");
 

@@ -3,11 +3,10 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
 use std::io::Read;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-
-mod support;
 
 /// A figure of a process's memory, in bytes.
 fn memory(pid: u32, name: &str) -> u64 {

@@ -9,16 +9,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use relay::Relay;
+use crate::support::relay::Relay;
+use crate::support::relay::table::{KILLS, Kill, PHASES, Phase, table};
+use crate::support::{Said, Server, command, text};
 use serde_json::Value;
-use support::{Said, Server, command, text};
-use table::{KILLS, Kill, PHASES, Phase, table};
-
-#[path = "support/relay.rs"]
-mod relay;
-mod support;
-#[path = "../../fleet/tests/table/mod.rs"]
-mod table;
 
 const NODES: &str = "nsu=urn:bench;i=1000..1099";
 

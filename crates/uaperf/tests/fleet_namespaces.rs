@@ -7,10 +7,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::{json, text};
 use serde_json::Value;
-use support::{json, text};
-
-mod support;
 
 /// A bridge joins five hosts: the controller and the broker stand here, three agents with an ssh server each there, the plant
 /// in another place. `$0` is the program, `$1` the ssh server or `try`, `$2` the broker.

@@ -3,18 +3,15 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use nats::{Nats, TOKEN};
+use crate::support::nats::{Nats, TOKEN};
+use crate::support::{Said, Server, Telling, command, json};
 use serde_json::Value;
-use support::{Said, Server, Telling, command, json};
 use tempfile::TempDir;
-
-#[path = "support/nats.rs"]
-mod nats;
-mod support;
 
 const NODES: &str = "nsu=urn:bench;i=1000..1099";
 

@@ -8,10 +8,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{Said, Server, Telling, command, json};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
-use support::{Said, Server, Telling, command, json};
-
-mod support;
 
 /// The broker of a test, and who waits there.
 struct Ended(Child);

@@ -6,10 +6,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::{json, text};
 use serde_json::Value;
-use support::{json, text};
-
-mod support;
 
 /// The controller and the server stand here, the agent's host there. The network is cut when load has begun, and is there
 /// again when the agent's books are on its disk. `$0` is the program.

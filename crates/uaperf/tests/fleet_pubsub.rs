@@ -9,13 +9,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::support::sshd::Sshd;
+use crate::support::{Said, Telling, command, json, signal};
 use serde_json::Value;
-use sshd::Sshd;
-use support::{Said, Telling, command, json, signal};
-
-#[path = "support/sshd.rs"]
-mod sshd;
-mod support;
 
 const UAPERF: &str = env!("CARGO_BIN_EXE_uaperf");
 

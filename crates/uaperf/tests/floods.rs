@@ -12,13 +12,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::support::{Server, program};
 use load::access::{Access, Credentials, Security, Session, TrustRule};
 use load::transport::Steps;
 use pki::make::Request;
 use pki::store::Place;
 use pki::{Identity, Key, Store};
 use rustix::fs::inotify;
-use support::{Server, program};
 use wire::channel::Protection;
 use wire::types::{
     AttributeId, CreateMonitoredItemsRequest, CreateSubscriptionRequest, DataChangeNotification,
@@ -26,8 +26,6 @@ use wire::types::{
     ReadRequest, ReadValueId, StatusCode, SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
 use zeroize::Zeroizing;
-
-mod support;
 
 /// For what comes at once unless the machine has more to do.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -5,10 +5,8 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use crate::support::{Said, Server, command, json, ready};
 use serde_json::Value;
-use support::{Said, Server, command, json, ready};
-
-mod support;
 
 /// A server with a port for HTTPS, and the URL of that.
 fn server(pki: &Path, options: &[&str]) -> (Server, String) {

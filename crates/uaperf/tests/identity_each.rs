@@ -9,19 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, SystemTime};
 
+use crate::support::{command, json, text, uaperf};
 use load::access::{Access, Security, Session, TrustRule};
 use load::transport::Steps;
 use pki::make::Request;
 use pki::{Store, store};
 use plant::TrustPolicy;
-use support::{command, json, text, uaperf};
 use wire::channel::Protection;
 use wire::types::{
     NodeId, ReadRequest, ReadValueId, SessionDiagnosticsDataType,
     SessionSecurityDiagnosticsDataType, TimestampsToReturn, VariableId, Variant,
 };
-
-mod support;
 
 const SECURITY: &str = "Basic256Sha256:SignAndEncrypt";
 

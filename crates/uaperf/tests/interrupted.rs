@@ -8,10 +8,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::support::command;
 use rustix::process::{Pid, Signal, kill_process};
-use support::command;
-
-mod support;
 
 /// Interrupts a command once it has a temporary folder; its exit code, and what is left of them.
 fn interrupted(words: &[&str]) -> (Option<i32>, usize) {

@@ -7,9 +7,7 @@ use std::net::{Ipv6Addr, TcpListener};
 use std::path::Path;
 use std::process::Stdio;
 
-use support::{Said, Server, command, json, program, ready};
-
-mod support;
+use crate::support::{Said, Server, command, json, program, ready};
 
 /// Whether there is IPv6 on this machine; said if not.
 fn is_there(test: &str) -> bool {

@@ -5,11 +5,9 @@
 
 use std::process::Output;
 
+use crate::support::{json, text, uaperf};
 use serde_json::Value;
-use support::{json, text, uaperf};
 use tempfile::TempDir;
-
-mod support;
 
 struct Bench {
     folder: TempDir,

@@ -7,12 +7,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use landscape::{Landscape, number, until_it_listens};
-use support::{Said, command, json};
-
-#[path = "support/landscape.rs"]
-mod landscape;
-mod support;
+use crate::support::landscape::{Landscape, number, until_it_listens};
+use crate::support::{Said, command, json};
 
 /// Twenty devices on free ports. Those of one line fail each fifth write soon, those of the other begin anew.
 const TWO_LINES: &str = r#"

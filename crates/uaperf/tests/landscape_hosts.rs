@@ -9,19 +9,11 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use landscape::{Landscape, number, until_it_listens};
-use nats::{Nats, TOKEN};
+use crate::support::landscape::{Landscape, number, until_it_listens};
+use crate::support::nats::{Nats, TOKEN};
+use crate::support::sshd::Sshd;
+use crate::support::{Said, Telling, command, json, signal};
 use serde_json::Value;
-use sshd::Sshd;
-use support::{Said, Telling, command, json, signal};
-
-#[path = "support/landscape.rs"]
-mod landscape;
-#[path = "support/nats.rs"]
-mod nats;
-#[path = "support/sshd.rs"]
-mod sshd;
-mod support;
 
 const UAPERF: &str = env!("CARGO_BIN_EXE_uaperf");
 

@@ -7,14 +7,13 @@
     reason = "a test that cannot go on has failed"
 )]
 
-mod support;
-
+use crate::support;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use crate::support::{Said, Server, command, json};
 use serde_json::Value;
-use support::{Said, Server, command, json};
 
 /// A relay that is ready.
 struct Relay {

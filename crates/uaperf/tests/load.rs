@@ -8,10 +8,8 @@ use std::process::Output;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::support::{Server, json, text, uaperf};
 use serde_json::Value;
-use support::{Server, json, text, uaperf};
-
-mod support;
 
 fn server(config: plant::Config) -> plant::Server {
     plant::Server::start(config).unwrap()

@@ -4,14 +4,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::support;
 use std::path::Path;
 
+use crate::support::{command as uaperf, text};
 use peers::StartOptions;
 use peers::testing::{require, say, start};
 use record::Run;
-use support::{command as uaperf, text};
-
-mod support;
 
 const REQUESTS: u64 = 40;
 

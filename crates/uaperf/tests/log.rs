@@ -2,13 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
 use std::path::Path;
 
+use crate::support::{Said, Server};
 use serde_json::Value;
-use support::{Said, Server};
 use tempfile::TempDir;
-
-mod support;
 
 fn read(folder: &Path, url: &str, more: &[&str]) -> Said {
     let words = ["read", url, "-n", "i=2258", "--requests", "3", "--quiet"];

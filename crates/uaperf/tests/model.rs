@@ -2,17 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+use crate::support;
 use std::path::{Path, PathBuf};
 
+use crate::support::{Said, command};
 use record::Run;
 use record::run::{
     Destination, Figure, Fingerprint, Kind, Phase, Target, Usage, UsageSeries, WarmUp,
 };
 use record::{Ledger, Times};
 use serde_json::{Value, json};
-use support::{Said, command};
-
-mod support;
 
 fn said(folder: &Path, words: &[&str]) -> Said {
     Said::by(&mut command(folder, words))

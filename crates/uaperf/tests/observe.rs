@@ -8,10 +8,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::support::{Server, program};
 use serde_json::Value;
-use support::{Server, program};
-
-mod support;
 
 /// What this program does instead of its tests, when it is started again.
 const DOES: &str = "UAPERF_TEST_SPENDS";
@@ -25,7 +23,7 @@ struct Spender(Child);
 impl Spender {
     fn of(what: &str, log: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "spends_what_it_is_told", "--nocapture"])
+            .args(["--exact", "observe::spends_what_it_is_told", "--nocapture"])
             .env(DOES, what)
             .env(LOG, log)
             .stdin(Stdio::piped())
@@ -177,7 +175,7 @@ fn a_known_share_of_a_core_is_read_as_that() {
     );
     // One thread does it all, in user space.
     let busiest = &seen["threads"][0];
-    assert_eq!(busiest["name"], "spends_what_it_");
+    assert_eq!(busiest["name"], "observe::spends");
     let user = seen["window"]["user_ns"].as_f64().unwrap();
     assert!(user > 0.8 * seen["window"]["cpu_ns"].as_f64().unwrap());
     // The same in the course of it: all is one thread's, and in user space where enough ticks came together.
@@ -186,7 +184,7 @@ fn a_known_share_of_a_core_is_read_as_that() {
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     assert!((mean - own).abs() < 0.05, "{mean}, but {own}: {course}");
     let thread = &course["threads"][0];
-    assert_eq!(thread["name"], "spends_what_it_");
+    assert_eq!(thread["name"], "observe::spends");
     let of_thread = column(thread, "cpu_cores").iter().sum::<f64>();
     // What a thread has spent is known up to the last tick of the scheduler.
     assert!(

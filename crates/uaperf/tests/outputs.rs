@@ -6,10 +6,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use support::{Said, Server, command, json, text};
+use crate::support::{Said, Server, command, json, text};
 use tempfile::TempDir;
-
-mod support;
 
 /// A server, and a folder to work in.
 struct Bench {

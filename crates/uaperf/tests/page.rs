@@ -10,15 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{Server, ready};
 use serde_json::{Value, json};
-use support::{Server, ready};
 use wire::service::{Limits, Request, Response};
 use wire::types::{
     GetEndpointsRequest, MessageSecurityMode, OpenSecureChannelRequest, RequestHeader,
     SecurityTokenRequestType,
 };
-
-mod support;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 

@@ -4,9 +4,7 @@
 
 use std::process::Output;
 
-use support::program;
-
-mod support;
+use crate::support::program;
 
 fn uaperf(args: &[&str]) -> Output {
     program().args(args).output().unwrap()

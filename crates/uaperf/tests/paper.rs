@@ -6,10 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use crate::support::{command, text};
 use serde_json::Value;
-use support::{command, text};
-
-mod support;
 
 fn uaperf(folder: &Path, words: &[&str]) -> Output {
     command(folder, words).output().unwrap()
@@ -120,7 +118,7 @@ fn pages_are_written(folder: &Path) {
     let output = uaperf(folder, &["paper", "pages", "papers", "--out", "pages"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stdout);
-    assert!(said.starts_with("1 of 96 experiments on 1 pages"), "{said}");
+    assert!(said.starts_with("1 of 96 experiments, 1 page;"), "{said}");
     let read = |name: &str| fs::read_to_string(folder.join("pages").join(name)).unwrap();
     let index = read("README.md");
     let row = index.lines().find(|it| it.contains("Growing batch size"));

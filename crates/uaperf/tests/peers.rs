@@ -6,10 +6,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use support::{Said, program};
+use crate::support::{Said, program};
 use tempfile::TempDir;
-
-mod support;
 
 /// A machine of which only the programs in one folder are there.
 struct Machine {

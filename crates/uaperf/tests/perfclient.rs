@@ -5,10 +5,8 @@
 
 use std::process::Output;
 
-use support::{Server, command, text};
+use crate::support::{Server, command, text};
 use tempfile::TempDir;
-
-mod support;
 
 /// `uaperf serve --profile tahvanainen2016`, and a folder for both sides.
 struct Bench {

@@ -6,13 +6,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::support::sshd::Sshd;
+use crate::support::{Said, command, json};
 use serde_json::Value;
-use sshd::Sshd;
-use support::{Said, command, json};
-
-#[path = "support/sshd.rs"]
-mod sshd;
-mod support;
 
 const UAPERF: &str = env!("CARGO_BIN_EXE_uaperf");
 

@@ -6,11 +6,9 @@
     reason = "a test that cannot go on has failed"
 )]
 
-mod support;
-
 use std::path::Path;
 
-use support::{Said, Server, command};
+use crate::support::{Said, Server, command};
 
 const PLANT: &str = r#"
 security = ["none"]

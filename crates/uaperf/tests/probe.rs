@@ -7,11 +7,9 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::process::Output;
 use std::thread;
 
+use crate::support::{Said, Server, command, text};
 use serde_json::Value;
-use support::{Said, Server, command, text};
 use tempfile::TempDir;
-
-mod support;
 
 fn probe(url: &str, timeout: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();

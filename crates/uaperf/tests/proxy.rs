@@ -5,12 +5,8 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use proxy::{Does, Proxy};
-use support::{Said, Server, command, json, ready};
-
-#[path = "support/proxy.rs"]
-mod proxy;
-mod support;
+use crate::support::proxy::{Does, Proxy};
+use crate::support::{Said, Server, command, json, ready};
 
 /// A server, and its ports for opc.tcp, opc.wss and opc.https.
 fn server(pki: &Path) -> (Server, Vec<String>) {

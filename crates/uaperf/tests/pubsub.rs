@@ -2,20 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "support/network.rs"]
-mod network;
-mod support;
-
+use crate::support::network;
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use crate::support::{Said, command};
 use pubsub::layout::Layout;
 use pubsub::template::Template;
 use pubsub::{Content, Fields, PublisherId};
 use serde_json::Value;
-use support::{Said, command};
 use wire::types::Variant;
 
 /// A listener that is ready.

@@ -2,22 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "support/network.rs"]
-mod network;
-mod support;
-
+use crate::support::network;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use crate::support::{Said, Telling, command, signal};
 use pubsub::layout::Layout;
 use pubsub::template::Template;
 use pubsub::{Content, Fields, PublisherId};
 use record::Run;
 use record::run::{Kind, PubSub};
 use record::sweep::Sweep;
-use support::{Said, Telling, command, signal};
 use wire::types::Variant;
 
 /// Carries a scenario out, and gives what was said and measured.

@@ -3,17 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::support::{Said, Server, command};
 use record::Run;
 use record::run::{KeyUse, Kind, PubSub};
 use record::sweep::Sweep;
 use serde_json::Value;
-use support::{Said, Server, command};
 
 fn free() -> String {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -6,12 +6,12 @@
     reason = "a test that cannot go on has failed"
 )]
 
-mod support;
-
+use crate::support;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::support::{Said, Server, command};
 use pubsub::discovery::{Asks, Probe, Told};
 use pubsub::reader::{Part, Reader};
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy};
@@ -19,7 +19,6 @@ use pubsub::view::Known;
 use pubsub::{PublisherId, Tolerance, View};
 use record::Run;
 use record::run::Kind;
-use support::{Said, Server, command};
 
 /// Signals that count each 20 ms: 30 UInt32 and 10 Doubles.
 const PLANT: &str = "\

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+use crate::support::npm;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::{text, uaperf};
 use plan::Random;
 use record::run::{
     CpuCourse, Destination, Figure, Fingerprint, Kind, Phase, ThreadCourse, ThreadUsage, Usage,
@@ -12,11 +14,6 @@ use record::run::{
 };
 use record::{Lateness, Ledger, Run, Times};
 use serde_json::{Value, json};
-use support::{text, uaperf};
-
-#[path = "support/npm.rs"]
-mod npm;
-mod support;
 
 /// A run of so many seconds with a thousand requests each, whose times scatter around a level.
 fn run(seconds: u64, level: u64, batch: u64, seed: u64) -> Run {

@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
 use std::path::Path;
 
-use support::{Said, Server, command};
-
-mod support;
+use crate::support::{Said, Server, command};
 
 fn says(folder: &Path, words: &[&str]) -> Said {
     Said::by(&mut command(folder, words))

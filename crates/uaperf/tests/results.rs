@@ -2,12 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
 use std::path::Path;
 
+use crate::support::{Said, Server, command};
 use serde_json::Value;
-use support::{Said, Server, command};
-
-mod support;
 
 fn says(folder: &Path, words: &[&str]) -> Said {
     Said::by(&mut command(folder, words))

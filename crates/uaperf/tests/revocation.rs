@@ -11,7 +11,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lab::Lab;
+use crate::support::lab::Lab;
+use crate::support::{Said, Server, command, program};
 use load::access::{About, Access, AccessError, Session, TrustRule};
 use load::certificate_manager;
 use load::relay::{Background, Settings};
@@ -19,13 +20,8 @@ use load::transport::{LinkError, Step, Steps};
 use pki::make::Request;
 use pki::{Fail, Revocation, Source, Store};
 use revocation::{Asker, CertificateManager};
-use support::{Said, Server, command, program};
 use wire::channel::ChannelError;
 use wire::types::{CallMethodRequest, CallRequest, NodeId, StatusCode, Variant};
-
-#[path = "support/lab.rs"]
-mod lab;
-mod support;
 
 /// For what comes at once unless the machine has more to do.
 const PATIENCE: Duration = Duration::from_secs(60);

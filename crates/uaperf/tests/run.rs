@@ -2,17 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+use crate::support;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{Server, Telling, command, signal, text};
 use record::Run;
 use record::run::Kind;
 use record::sweep::{State, Sweep};
-use support::{Server, Telling, command, signal, text};
 use tempfile::TempDir;
-
-mod support;
 
 /// A folder with a scenario in it.
 struct Desk(TempDir);

@@ -6,10 +6,8 @@
 use std::path::Path;
 use std::process::Output;
 
+use crate::support::{Server, command, json, text, uaperf};
 use serde_json::Value;
-use support::{Server, command, json, text, uaperf};
-
-mod support;
 
 fn server(folder: &Path) -> Server {
     let options = ["--profile", "bench", "--security", "none"];

@@ -5,11 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::support::{Server, text, uaperf};
 use record::Run;
 use record::sweep::{State, Sweep};
-use support::{Server, text, uaperf};
-
-mod support;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")

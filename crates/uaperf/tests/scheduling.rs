@@ -6,10 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::support::{Said, Server, command, json, program};
 use observe::schedule::{Scheduling, scheduling};
-use support::{Said, Server, command, json, program};
-
-mod support;
 
 /// Whether this process may do as it likes with priorities.
 fn may() -> bool {

@@ -9,15 +9,13 @@ use std::num::NonZeroU32;
 use std::process::{Command, Output, Stdio};
 use std::time::SystemTime;
 
+use crate::support::{command, json, signal, text};
 use load::access::Security;
 use pki::Store;
 use pki::make::Request;
 use plant::{PasswordHash, TrustPolicy, Users};
 use serde_json::Value;
-use support::{command, json, signal, text};
 use wire::channel::Protection;
-
-mod support;
 
 const BEST: &str = "Basic256Sha256:SignAndEncrypt";
 const OLD: &str = "Basic128Rsa15:Sign";

@@ -2,10 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
+use crate::support::{Server, json, uaperf};
 use serde_json::Value;
-use support::{Server, json, uaperf};
-
-mod support;
 
 const OPERATOR: &str = "operator*3: connect -> browse i=85 -> think ~20ms -> read \
                         nsu=urn:bench;i=1000..1019 -> subscribe nsu=urn:bench;i=3030 every 50ms -> wait \

@@ -3,16 +3,17 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::support;
 use std::io::{BufRead, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::support::{Said, Server, json, program, ready};
 use load::access::{Access, Security, Session, TrustRule};
 use load::transport::Steps;
 use pki::Store;
 use pki::make::Request;
-use support::{Said, Server, json, program, ready};
 use tempfile::TempDir;
 use wire::channel::Protection;
 use wire::types::{
@@ -20,8 +21,6 @@ use wire::types::{
     MonitoringMode, MonitoringParameters, NodeId, PublishRequest, ReadValueId, RepublishRequest,
     SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
-
-mod support;
 
 struct Serving {
     server: Server,

@@ -5,11 +5,9 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::support::{text, uaperf};
 use record::run::{Destination, Fingerprint, Phase, WarmUp};
 use record::{Lateness, Ledger, Run, Times};
-use support::{text, uaperf};
-
-mod support;
 
 /// A second of a thousand requests that take this long.
 fn write(folder: &Path, name: &str, service: u64) {

@@ -4,12 +4,10 @@
 
 use std::path::Path;
 
+use crate::support::{Said, command};
 use record::Run;
 use record::run::Kind;
 use serde_json::Value;
-use support::{Said, command};
-
-mod support;
 
 fn said(folder: &Path, words: &[&str]) -> Said {
     Said::by(&mut command(folder, words))

@@ -6,11 +6,9 @@
 use std::io::BufRead;
 use std::time::Duration;
 
+use crate::support::{Server, command, json, program, ready, text};
 use serde_json::Value;
-use support::{Server, command, json, program, ready, text};
 use tempfile::TempDir;
-
-mod support;
 
 /// A thousand counters that go on every 50 ms, a hundred nodes to be written to, and a fault.
 fn plant(fault: &str) -> String {

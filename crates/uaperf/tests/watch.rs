@@ -7,10 +7,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
+use crate::support::{Said, listens_to_signals, program, signal, text};
 use serde_json::Value;
-use support::{Said, listens_to_signals, program, signal, text};
-
-mod support;
 
 /// A shell that has done what it was to do first, and ends with its test.
 struct Shell(Child);

@@ -4,14 +4,12 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::support::{Server, command, text};
 use peers::StartOptions;
 use peers::testing::{require, start};
 use record::Run;
 use record::run::{Beside, Counted, Waiting};
-use support::{Server, command, text};
 use tempfile::TempDir;
-
-mod support;
 
 /// A place for results and certificates, and what was printed.
 struct Bench {
@@ -150,9 +148,13 @@ fn a_plant_says_how_busy_its_loop_was_and_what_waited_and_its_thread_agrees() {
     let server = phase.resources.iter().find(|it| it.who == "server");
     let threads = &server.unwrap().threads;
     let thread = threads.iter().find(|it| it.name == "plant-0").unwrap();
-    // On a core or waiting for one. What the kernel does between two turns is in the thread's time alone.
-    let by_kernel = thread.busiest.unwrap();
-    assert!((busy - by_kernel).abs() < 0.2, "{busy} and {by_kernel}");
+    // Between its time on a core and that with what it waited for one. What the kernel does between two turns, and a wait for
+    // the first of a turn, is in the thread's time alone.
+    let (least, most) = (*thread.cpu_cores.known().unwrap(), thread.busiest.unwrap());
+    assert!(
+        (least - 0.2..most + 0.2).contains(&busy),
+        "{least}, {busy}, {most}"
+    );
     assert!(busy > 0.3, "{told:?}");
     let requests = told.queue(Waiting::Requests).unwrap();
     let (mean, largest) = (requests.mean().unwrap(), requests.largest.unwrap());

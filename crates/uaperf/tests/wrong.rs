@@ -3,9 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use support::{Server, text, uaperf};
-
-mod support;
+use crate::support;
+use crate::support::{Server, text, uaperf};
 
 /// A server that nobody runs: what gets as far as connecting ends with exit code 1.
 const URL: &str = "opc.tcp://127.0.0.1:1";

@@ -5,10 +5,8 @@
 use std::io::BufRead;
 use std::path::Path;
 
+use crate::support::{Said, Server, command, json, ready, text};
 use serde_json::Value;
-use support::{Said, Server, command, json, ready, text};
-
-mod support;
 
 /// A server with a port for WebSockets, and the URL of that.
 fn server(pki: &Path, options: &[&str]) -> (Server, String) {

@@ -3,8 +3,8 @@
 use plant::Server;
 use serde_json::Value;
 
-use crate::judges::{judged, script};
-use crate::started;
+use super::judges::{judged, script};
+use super::started;
 
 /// A signal that jumps, with a history.
 const PLANT: &str = r#"

@@ -2,8 +2,8 @@
 
 use plant::{Config, Plant, Server};
 
-use crate::judges::{judged, script};
-use crate::{certificates, identity};
+use super::judges::{judged, script};
+use super::{certificates, identity};
 
 const PLANT: &str = r#"
 audit = true

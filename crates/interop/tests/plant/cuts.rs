@@ -3,8 +3,8 @@
 use peers::testing::{require, say};
 use peers::{ClientOptions, Stack};
 
-use crate::relay::Relay;
-use crate::{JUDGES, plant, written};
+use super::relay::Relay;
+use super::{JUDGES, plant, written};
 
 /// Values after the cut: three seconds of the counter of 100 ms.
 const AFTER: u32 = 30;

@@ -7,7 +7,7 @@ use peers::{ClientOptions, Mode, Policy};
 use plant::{Config, Profile, SecurityGroup, Server};
 use wire::policy::pubsub::SecurityKeys;
 
-use crate::written;
+use super::written;
 
 /// The stacks whose clients ask.
 const ASK: [&str; 2] = ["node-opcua", "asyncua"];

@@ -11,7 +11,7 @@ use wire::types::{
     ViewDescription,
 };
 
-use crate::dump::{Dump, attribute_entry, reference_entry};
+use super::dump::{Dump, attribute_entry, reference_entry};
 
 const NODES_AT_ONCE: usize = 100;
 const REFERENCES_AT_ONCE: u32 = 100;

@@ -8,7 +8,7 @@ use interop::{Cell, Outcome, Theirs, Work};
 use peers::testing::{require, say};
 use peers::{Mode, Token};
 
-use crate::JUDGES;
+use super::JUDGES;
 
 const WORK: [Work; 5] = [
     Work::Connect,

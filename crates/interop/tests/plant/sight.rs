@@ -5,8 +5,8 @@ use std::time::Instant;
 use peers::ClientOptions;
 use peers::testing::{require, say};
 
-use crate::dump::{Dump, parse};
-use crate::{JUDGES, ours, plant, written};
+use super::dump::{Dump, parse};
+use super::{JUDGES, ours, plant, written};
 
 /// Values that change while they are looked at: the time, what a session adds to the diagnostics, what the plant says of
 /// its own work, and the two counters.

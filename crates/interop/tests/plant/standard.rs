@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use peers::StartOptions;
 use peers::testing::{require, say, start};
 
-use crate::dump::Dump;
-use crate::{ours, plant};
+use super::dump::Dump;
+use super::{ours, plant};
 
 /// A server whose standard address space was made from the same NodeSet by others.
 const OTHER: &str = "async-opcua";

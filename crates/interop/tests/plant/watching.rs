@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use peers::testing::{require, say};
 use peers::{ClientOptions, Stack};
 
-use crate::{JUDGES, plant, written};
+use super::{JUDGES, plant, written};
 
 /// Fifty updates 200 ms apart: ten seconds.
 const UPDATE: Duration = Duration::from_millis(200);

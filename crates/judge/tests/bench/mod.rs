@@ -1,5 +1,6 @@
 //! A pretended server and generator in virtual time, of which the truth is known.
 
+#![allow(clippy::unwrap_used)]
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::cmp::Reverse;

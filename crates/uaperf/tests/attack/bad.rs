@@ -65,7 +65,7 @@ pub struct BadProcess(Child);
 impl BadProcess {
     pub fn start(fault: Fault, behind: SocketAddr) -> (Self, String) {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "bad::is_a_bad_server", "--nocapture"])
+            .args(["--exact", "attack::bad::is_a_bad_server", "--nocapture"])
             .env(FAULT, format!("{fault:?}"))
             .env(BEHIND, behind.to_string())
             .stdout(Stdio::piped())

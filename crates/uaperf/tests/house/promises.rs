@@ -1,4 +1,4 @@
-//! The tests that the page on security names are there.
+//! The tests that are written run, and those that the page on security names are there.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -42,4 +42,33 @@ fn names_are_those_of_the_second_column() {
     assert_eq!(named(page), ["b", "c"]);
     let code = "#[test]\nfn one() {}\nfn two() {}\n#[test]\n#[cfg(unix)]\nfn three() {}";
     assert!(tests(code).eq(["one", "three"]));
+}
+
+/// Where the files of a crate's tests are one binary, Cargo looks for no others by itself.
+#[test]
+fn every_file_of_tests_is_a_module_of_their_binary() {
+    let files = tracked();
+    let roots: Vec<_> = files
+        .iter()
+        .filter(|file| file.ends_with("tests/all.rs"))
+        .collect();
+    assert!(roots.len() > 3, "{roots:?}");
+    for root in roots {
+        let code = text(root);
+        let modules: HashSet<&str> = code
+            .lines()
+            .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+            .collect();
+        let tests = root.parent().unwrap();
+        let forgotten: Vec<_> = files
+            .iter()
+            .filter_map(|file| file.strip_prefix(tests).ok()?.to_str()?.strip_suffix(".rs"))
+            .map(|name| name.strip_suffix("/mod").unwrap_or(name))
+            .filter(|name| !name.contains('/') && *name != "all" && !modules.contains(name))
+            .collect();
+        assert!(
+            forgotten.is_empty(),
+            "no modules of {root:?}: {forgotten:?}"
+        );
+    }
 }

@@ -65,7 +65,7 @@ impl Prometheus {
             pages.join(", ")
         );
         std::fs::write(folder.join("prometheus.yml"), config).unwrap();
-        let address = format!("127.0.0.1:{}", crate::free_port());
+        let address = format!("127.0.0.1:{}", super::free_port());
         let mut command = Command::new("prometheus");
         command
             .args([

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::broker::{Broker, OPEN};
-use super::support::{self, Server};
 use super::{end, listen, number};
+use crate::support::broker::{Broker, OPEN};
+use crate::support::{self, Server};
 
 /// Signals that count each 20 ms.
 const PLANT: &str = "\

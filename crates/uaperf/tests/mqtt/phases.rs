@@ -9,7 +9,7 @@ use record::Run;
 use record::run::{About, Kind, PubSub};
 use record::sweep::Sweep;
 
-use crate::broker::{Broker, OPEN};
+use crate::support::broker::{Broker, OPEN};
 use crate::support::{Said, Server, command};
 
 fn measured(folder: &Path) -> Vec<Run> {

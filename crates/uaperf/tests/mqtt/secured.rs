@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::broker::Broker;
+use super::{end, listen, number, publish};
+use crate::support::broker::Broker;
 use crate::support::{Said, Server, command};
-use crate::{end, listen, number, publish};
 
 fn good(folder: &Path, words: &str) -> String {
     let words: Vec<&str> = words.split_whitespace().collect();

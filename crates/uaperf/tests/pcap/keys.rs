@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aes::cipher::{BlockModeDecrypt, KeyIvInit, block_padding::NoPadding};
 
-use crate::taken::names;
+use super::taken::names;
 
 /// The six values of a channel and token.
 pub type Log = BTreeMap<(u32, u32), BTreeMap<String, String>>;

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use super::support::{Said, Telling, command, signal};
 use super::taken::{Block, blocks};
+use crate::support::{Said, Telling, command, signal};
 
 /// Nobody is there: whoever tried to connect would say so.
 const NOBODY: &str = "opc.tcp://127.0.0.1:1";

@@ -10,6 +10,17 @@ use std::thread::JoinHandle;
 
 use serde_json::Value;
 
+pub mod broker;
+pub mod lab;
+pub mod landscape;
+pub mod nats;
+pub mod network;
+pub mod node;
+pub mod npm;
+pub mod proxy;
+pub mod relay;
+pub mod sshd;
+
 /// `uaperf`, without any words.
 pub fn program() -> Command {
     Command::new(env!("CARGO_BIN_EXE_uaperf"))

@@ -15,7 +15,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::table::{Kill, Phase};
+use table::{Kill, Phase};
+
+#[path = "../../../fleet/tests/table/mod.rs"]
+pub mod table;
 
 /// Nobody is given up because of it.
 pub const SHORT: Duration = Duration::from_millis(1500);

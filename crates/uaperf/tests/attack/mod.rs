@@ -3,23 +3,22 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::support;
 use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::process::Stdio;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use crate::support::{Said, Telling, command, json, signal};
 use bad::{BadProcess, Fault};
 use peers::StartOptions;
 use peers::testing::{require, start};
 use plant::{PasswordHash, Rights, Users};
 use serde_json::Value;
-use support::{Said, Telling, command, json, signal};
 use tempfile::TempDir;
 
 mod bad;
-#[path = "../support/mod.rs"]
-mod support;
 
 fn users(anonymous: Rights) -> Users {
     let password = PasswordHash::new(b"bench", [7; 16], NonZeroU32::MIN);

@@ -9,15 +9,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use node::{Node, free_port};
+use crate::support::node::{self, Node, free_port};
+use crate::support::{Said, Server, Telling, command, program};
 use serde_json::Value;
-use support::{Said, Server, Telling, command, program};
-
-#[path = "../support/node.rs"]
-#[allow(dead_code, reason = "no test needs all of it")]
-mod node;
-#[path = "../support/mod.rs"]
-mod support;
 
 /// A server that registers; what it says goes to where it can be read.
 fn registers(pki: &Path, options: &[&str]) -> Server {

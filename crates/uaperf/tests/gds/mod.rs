@@ -3,21 +3,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::support;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use lab::Lab;
-use node::{Node, free_port};
-use support::{Said, Server, command};
-
-#[path = "../support/lab.rs"]
-mod lab;
-#[path = "../support/node.rs"]
-#[allow(dead_code, reason = "no test needs all of it")]
-mod node;
-#[path = "../support/mod.rs"]
-mod support;
+use crate::support::lab::Lab;
+use crate::support::node::{self, Node, free_port};
+use crate::support::{Said, Server, command};
 
 /// Has a folder trust what these files hold.
 fn trust(lab: &Lab, who: &str, files: &[PathBuf]) {

@@ -6,13 +6,9 @@
     reason = "a test that cannot go on has failed"
 )]
 
-#[path = "../support/broker.rs"]
-mod broker;
 mod faults;
 mod phases;
 mod secured;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -20,9 +16,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use broker::{Broker, OPEN};
+use crate::support::broker::{Broker, OPEN};
+use crate::support::{Said, command};
 use serde_json::Value;
-use support::{Said, command};
 
 /// A listener that has subscribed.
 fn listen(folder: &Path, url: &str, words: &[&str]) -> Child {

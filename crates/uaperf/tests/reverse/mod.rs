@@ -3,20 +3,15 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::support;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
 
-use node::{Node, free_port};
-use support::{Said, Server};
+use crate::support::node::{self, Node, free_port};
+use crate::support::{Said, Server};
 use tempfile::TempDir;
-
-#[path = "../support/node.rs"]
-#[allow(dead_code, reason = "no test needs all of it")]
-mod node;
-#[path = "../support/mod.rs"]
-mod support;
 
 /// A plant that dials a port of this machine.
 fn dials(folder: &Path, port: u16, more: &[&str]) -> Server {

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use crate::support;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,13 +12,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{Said, Server, command, program, text};
 use serde_json::Value;
-use support::{Said, Server, command, program, text};
 
 mod judge;
 mod receiver;
-#[path = "../support/mod.rs"]
-mod support;
 
 use receiver::{Manner, Receiver};
 

@@ -3,9 +3,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[path = "../support/mod.rs"]
-mod support;
-
 mod keys;
 mod limits;
 mod taken;
@@ -15,7 +12,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use support::{Said, Server, command};
+use crate::support::{Said, Server, command};
 use taken::{Block, Sent, blocks, chunks, connections, names};
 
 /// Types of messages by the ids of their encodings (Part 6, A.3).
