@@ -12,6 +12,12 @@ fn main() {
         "cargo::rustc-env=OBSERVE_RUSTC={}",
         version.unwrap_or_default()
     );
+    println!("cargo::rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    println!(
+        "cargo::rustc-env=OBSERVE_FLAGS={}",
+        flags.replace('\u{1f}', " ")
+    );
     for name in ["TARGET", "PROFILE", "OPT_LEVEL"] {
         let value = std::env::var(name).unwrap_or_default();
         println!("cargo::rustc-env=OBSERVE_{name}={value}");

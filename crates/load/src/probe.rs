@@ -1,7 +1,11 @@
 //! Looking at a server: what it offers, what it says of itself, and how long each step of
 //! getting there takes.
 
+mod services;
+
 use std::time::Instant;
+
+pub use services::{Found, Tried, services};
 
 use plan::unit::duration::nanos;
 use serde::Serialize;
@@ -38,6 +42,9 @@ pub struct Probe {
     /// How long the first check of the server's certificate took, before anything was opened: when nothing was known yet of
     /// whether it was revoked.
     pub first_check_ns: Option<u64>,
+    /// Which services it has, where that was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services: Option<Vec<Tried>>,
     /// What is worth knowing before measuring.
     pub notes: Vec<String>,
 }
@@ -209,6 +216,7 @@ fn describe(access: &Access, opening: &Opening, session: &Session, about: About)
         },
         steps: Vec::new(),
         first_check_ns: opening.first_check().map(nanos),
+        services: None,
         notes: opening.notes().to_vec(),
     }
 }

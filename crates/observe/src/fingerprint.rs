@@ -17,6 +17,7 @@ pub fn fingerprint() -> Fingerprint {
         host: Recorded::from(files::line("/proc/sys/kernel/hostname")),
         kernel: Recorded::from(kernel()),
         cpu: Recorded::from(of_cpuinfo.clone().and_then(model)),
+        cryptography: Recorded::from(of_cpuinfo.clone().and_then(cryptography)),
         cores: Recorded::from(
             cores
                 .map(|cores| cores.get() as u64)
@@ -58,6 +59,7 @@ fn build() -> Build {
             env!("OBSERVE_PROFILE"),
             env!("OBSERVE_OPT_LEVEL")
         ),
+        flags: env!("OBSERVE_FLAGS").to_owned(),
         debug_assertions: cfg!(debug_assertions),
     }
 }
@@ -86,6 +88,34 @@ fn model(cpuinfo: &str) -> Figure<String> {
         .or_else(|| named("Model"))
         .or_else(|| named("Hardware"))
         .ok_or_else(|| NotAvailable::because("/proc/cpuinfo names no model"))
+}
+
+/// On x86 the kernel has them among the flags, on ARM among the features.
+fn cryptography(cpuinfo: &str) -> Figure<String> {
+    const NAMES: [&str; 9] = [
+        "aes",
+        "vaes",
+        "pclmulqdq",
+        "sha_ni",
+        "sha512",
+        "pmull",
+        "sha1",
+        "sha2",
+        "sha3",
+    ];
+    let has = cpuinfo.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        matches!(name.trim(), "flags" | "Features").then_some(value)
+    });
+    let has = has.ok_or_else(|| NotAvailable::because("/proc/cpuinfo names no flags"))?;
+    let found: Vec<_> = NAMES
+        .into_iter()
+        .filter(|name| has.split_whitespace().any(|it| it == *name))
+        .collect();
+    Ok(match found.is_empty() {
+        true => "none".to_owned(),
+        false => found.join(", "),
+    })
 }
 
 fn governor() -> Figure<String> {
@@ -189,6 +219,15 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+
+    #[test]
+    fn instructions_for_cryptography_are_those_that_the_kernel_names() {
+        let pc = "flags\t\t: fpu aes avx2 vaes sha_ni\n";
+        assert_eq!(cryptography(pc).unwrap(), "aes, vaes, sha_ni");
+        let board = "Features\t: fp asimd crc32\n";
+        assert_eq!(cryptography(board).unwrap(), "none");
+        assert!(cryptography("processor\t: 0\n").is_err());
+    }
 
     #[test]
     fn a_board_without_a_model_name_is_named_after_the_board() {

@@ -163,6 +163,12 @@ impl Host {
         all(&files::text(STAT)?)
     }
 
+    /// The same with each core by itself, of the same reading of that file.
+    pub fn cpu_by_core() -> Figure<(Times, Vec<Core>)> {
+        let stat = files::text(STAT)?;
+        Ok((all(&stat)?, cores(&stat)?))
+    }
+
     /// RAM and nothing else: one file.
     pub fn memory() -> Figure<Memory> {
         memory(&files::text(MEMINFO)?)

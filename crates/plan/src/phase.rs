@@ -115,6 +115,18 @@ impl Phase {
     /// a stall of a tenth of one.
     pub const SLOTS: u32 = 4096;
 
+    /// How long the requests that are measured take at the rate that is planned, where there is one and nothing else ends it.
+    pub fn nominal(&self, targets: usize) -> Option<Duration> {
+        let (Some(requests), None) = (self.requests, self.duration) else {
+            return None;
+        };
+        let Arrival::Open(Pace::Constant { rate } | Pace::Poisson { rate }) = &self.arrival else {
+            return None;
+        };
+        let per_s = rate.as_f64() * f64::from(self.sessions) * targets as f64;
+        Duration::try_from_secs_f64(requests as f64 / per_s).ok()
+    }
+
     /// One session with one request in flight for ten seconds, and the defaults of everything else.
     pub fn new(work: Work) -> Self {
         Self {

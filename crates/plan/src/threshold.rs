@@ -124,6 +124,10 @@ pub enum Unit {
     Share,
     /// Bytes.
     Bytes,
+    /// Joules.
+    Joules,
+    /// Bits in a second.
+    BitsPerSecond,
 }
 
 /// A figure of a measure.

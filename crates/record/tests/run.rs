@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    About, Bottleneck, Candidate, ClockBound, CounterUsage, CpuCourse, Destination, Energy,
-    EventCount, Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter,
+    About, Bottleneck, Candidate, ClockBound, CoreCourse, CounterUsage, CpuCourse, Destination,
+    Energy, EventCount, Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter,
     LinkCourse, LinkTest, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase,
     PowerCourse, Product, PubSub, Published, ReadError, Sign, SocketUsage, Source, Target,
     ThreadCounters, ThreadCourse, ThreadUsage, Throughput, TokenUse, Trip, Unread, Usage,
@@ -201,6 +201,10 @@ fn full() -> Run {
             threads: vec![ThreadCourse {
                 name: "plant-0".to_owned(),
                 cpu_cores: vec![Some(0.25), None],
+            }],
+            cores: vec![CoreCourse {
+                core: 1,
+                busy: vec![Some(0.25), None],
             }],
         }),
         threads: vec![ThreadUsage {

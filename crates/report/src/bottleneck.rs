@@ -1,6 +1,6 @@
 //! What limited a phase, as sentences: one for screens, and all candidates for the page.
 
-use plan::unit::duration;
+use plan::unit::{BitRate, duration};
 use record::run::{Bottleneck, Candidate, Finding, Limiter, Sign};
 
 use crate::page::{Page, clean, grouped};
@@ -222,7 +222,7 @@ fn said(sign: &Sign) -> String {
             format!(
                 "it carried {} of the {}{more} that went through in a test before",
                 share(*it),
-                crate::link_test::bits(*bits_per_s)
+                BitRate::show(*bits_per_s)
             )
         }
         Sign::LinkDelay {

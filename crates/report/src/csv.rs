@@ -135,6 +135,8 @@ fn put(out: &mut String, row: &str, metric: &str, value: Option<f64>, unit: Unit
         Unit::Count => "count",
         Unit::Share => "share",
         Unit::Bytes => "bytes",
+        Unit::Joules => "J",
+        Unit::BitsPerSecond => "bit/s",
     };
     let value = value.map_or_else(String::new, |value| value.to_string());
     // Writing into a String does not fail.

@@ -1,6 +1,6 @@
 //! What the way to a server carried before a load: lines for screens.
 
-use plan::unit::{Bytes, duration};
+use plan::unit::{BitRate, Bytes, duration};
 use record::run::{Figure, LinkTest, Throughput, Trip};
 
 use crate::page::{Page, clean};
@@ -8,31 +8,6 @@ use crate::style::Style;
 
 /// From here on the network is what held up the test.
 const MOST: f64 = 0.5;
-
-/// Bits in a second, as people read them.
-pub(crate) fn bits(per_s: f64) -> String {
-    let (scale, unit) = match per_s {
-        it if it >= 1e9 => (1e9, "Gbit/s"),
-        it if it >= 1e6 => (1e6, "Mbit/s"),
-        it if it >= 1e3 => (1e3, "kbit/s"),
-        _ => (1.0, "bit/s"),
-    };
-    format!("{} {unit}", Short(per_s / scale))
-}
-
-/// Three digits that matter.
-struct Short(f64);
-
-impl std::fmt::Display for Short {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = match self.0 {
-            it if it >= 100.0 => 0,
-            it if it >= 10.0 => 1,
-            _ => 2,
-        };
-        write!(f, "{:.digits$}", self.0)
-    }
-}
 
 /// Sentences, one a line.
 pub(crate) fn lines(test: &LinkTest) -> Vec<String> {
@@ -58,7 +33,7 @@ pub(crate) fn lines(test: &LinkTest) -> Vec<String> {
 
 fn through(it: &Throughput) -> String {
     let per_s = match &it.bits_per_s {
-        Figure::Known(per_s) => bits(*per_s),
+        Figure::Known(per_s) => BitRate::show(*per_s),
         Figure::Missing { not_available } => return format!("n/a ({})", clean(not_available)),
     };
     match it.held.known() {

@@ -8,7 +8,7 @@ use crate::html::Kind;
 /// How its values are shown.
 pub(crate) fn kind(metric: Metric) -> Kind {
     match (metric, metric.unit()) {
-        (Metric::Success | Metric::Complete, _) => Kind::Share,
+        (Metric::Success | Metric::Complete | Metric::Link, _) => Kind::Share,
         (_, Unit::Share) => Kind::Cores,
         (_, unit) => Kind::from(unit),
     }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use judge::compare::Metric;
 use record::Run;
 use record::run::Phase;
 use serde_json::Value;
@@ -97,6 +98,8 @@ pub struct Points<'a> {
     pub axes: Vec<String>,
     /// In the order of their values.
     pub points: Vec<Point<'a>>,
+    /// The figure that curves are drawn over; none: what was varied.
+    pub x: Option<Metric>,
 }
 
 /// Repetitions of one and the same.
@@ -179,7 +182,14 @@ impl<'a> Points<'a> {
         Self {
             axes: short(&keys),
             points,
+            x: None,
         }
+    }
+
+    /// With another figure that curves are drawn over.
+    pub fn over(mut self, x: Option<Metric>) -> Self {
+        self.x = x;
+        self
     }
 
     /// The axis that curves are drawn over: the one with the most numbers.

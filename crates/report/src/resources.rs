@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use judge::Measured;
-use plan::unit::{Bytes, duration};
+use plan::unit::{Bytes, duration, energy as joules};
 use plan::{Figures, Measure, Stat};
 use record::run::{
     Energy, Figure, LinkUsage, Mean, Observing, Phase, Source, ThreadUsage, Usage, UsageSeries,
@@ -41,7 +41,7 @@ pub(crate) fn rows(page: &mut Page, phase: &Phase) {
         }
     }
     for it in &phase.energy {
-        page.row("energy", &energy(it));
+        page.row("energy", &energy(it, phase));
     }
     if let Some(cost) = &phase.observing {
         page.row("observing", &observing(cost));
@@ -133,7 +133,7 @@ fn carried(link: &LinkUsage, phase: &Phase) -> String {
 }
 
 /// What a meter or a domain of the machine counted, and what of it the load took.
-pub(crate) fn energy(it: &Energy) -> String {
+pub(crate) fn energy(it: &Energy, phase: &Phase) -> String {
     let by = clean(&it.by);
     let (Figure::Known(joules), Figure::Known(watts)) = (&it.joules, &it.watts) else {
         let why = match &it.joules {
@@ -143,6 +143,16 @@ pub(crate) fn energy(it: &Energy) -> String {
         return format!("{by}: n/a: {why}");
     };
     let mut text = format!("{by}: {joules:.1} J, {watts:.2} W on average");
+    if let Some((course, stddev)) = it
+        .course
+        .as_ref()
+        .zip(it.watts_stddev((phase.from_ns, phase.to_ns)))
+    {
+        text.push_str(&format!(
+            " (stddev {stddev:.2} W of {})",
+            nanos(course.interval_ns)
+        ));
+    }
     match &it.idle_watts {
         Figure::Known(idle) => {
             text.push_str(&format!(", idle {:.2} ± {:.2} W", idle.mean, idle.error));
@@ -152,7 +162,11 @@ pub(crate) fn energy(it: &Energy) -> String {
         }
     }
     let each = |figure: &Figure<Mean>, of: &str| match figure {
-        Figure::Known(it) => format!(", {} ± {} {of}", small(it.mean), small(it.error)),
+        Figure::Known(it) => format!(
+            ", {} ± {} {of}",
+            joules::show(it.mean),
+            joules::show(it.error)
+        ),
         Figure::Missing { .. } => String::new(),
     };
     text.push_str(&each(
@@ -167,15 +181,6 @@ pub(crate) fn energy(it: &Energy) -> String {
         ));
     }
     text
-}
-
-/// Joules of something small.
-fn small(joules: f64) -> String {
-    match joules.abs() {
-        it if it >= 1.0 => format!("{joules:.2} J"),
-        it if it >= 1e-3 => format!("{:.2} mJ", joules * 1e3),
-        _ => format!("{:.1} µJ", joules * 1e6),
-    }
 }
 
 /// More gaps are only counted.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plan::unit::{Bytes, Rate, duration};
+use plan::unit::{BitRate, Bytes, Rate, duration};
 use plan::{Plan, Threshold};
 use record::run::{
     Bottleneck, Expectation, Figure, Footprint, Host, Kind, LeftOut, Mark, Messages, Phase, Rise,
@@ -68,12 +68,30 @@ pub fn summary(run: &Run, style: Style) -> String {
         }
         let planned = plan.as_ref().and_then(|plan| plan.phases.get(i));
         match planned {
-            Some(planned) => page.row("asked", &sentence(planned, run.targets.len())),
+            Some(planned) => {
+                page.row("asked", &sentence(planned, run.targets.len()));
+                if let Some(took) = took(planned, phase, run.targets.len()) {
+                    page.row("took", &took);
+                }
+            }
             None => page.row("asked", &run.command),
         }
         measured(&mut page, run, phase);
     }
     page.finish()
+}
+
+/// How long so many requests took, beside what they take at the planned rate: longer, where the server does not keep up.
+fn took(planned: &plan::Phase, phase: &Phase, targets: usize) -> Option<String> {
+    let nominal = planned.nominal(targets)?;
+    let requests = planned.requests.filter(|_| planned.cooldown.is_zero())?;
+    let took = phase.end_ns - phase.warm_up.given_ns.unwrap_or(0).min(phase.end_ns);
+    Some(format!(
+        "{} for {}, {} at the planned rate",
+        duration::show_nanos(took as f64),
+        counted(requests, "request", "requests"),
+        duration::show(nominal)
+    ))
 }
 
 /// The verdict in a line, and what it is based on; of each phase where there are several.
@@ -459,7 +477,10 @@ fn messages(phase: &Phase) -> String {
             ),
         };
         let speed = match seconds > 0.0 {
-            true => format!(", {}", bits(messages.total_bytes as f64 * 8.0 / seconds)),
+            true => format!(
+                ", {}",
+                BitRate::show(messages.total_bytes as f64 * 8.0 / seconds)
+            ),
             false => String::new(),
         };
         Some(format!("{name} {size}{speed}"))
@@ -473,14 +494,6 @@ fn messages(phase: &Phase) -> String {
         true if phase.footprint.is_some() => "n/a: those of steps are not counted".to_owned(),
         true => "n/a: none was counted".to_owned(),
         false => sides.join("; "),
-    }
-}
-
-fn bits(per_second: f64) -> String {
-    match per_second {
-        b if b >= 1e9 => format!("{:.2} Gbit/s", b / 1e9),
-        b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
-        b => format!("{:.1} kbit/s", b / 1e3),
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use load::access::AccessError;
-use load::probe::{Probe, probe};
+use load::probe::{Found, Probe, Tried, probe, services};
 use wire::url::Url;
 
 use crate::access;
@@ -25,6 +25,9 @@ pub struct Args {
     /// How often to connect, for the spread of the times
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     repeat: u32,
+    /// Try which services it has, by requests that change nothing, and list the profiles that it claims
+    #[arg(long)]
+    services: bool,
     /// JSON for machines instead of a screen for people
     #[arg(long)]
     json: bool,
@@ -36,13 +39,17 @@ const EXAMPLES: &str = "\
 Examples:
   uaperf probe opc.tcp://plc1:4840
   uaperf probe opc.tcp://plc1:4840 --security best --user operator
+  uaperf probe opc.tcp://plc1:4840 --services
   uaperf probe opc.tcp://plc1:4840 --repeat 100 --json > plc1.json";
 
 /// Carries out `uaperf probe`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let access = args.access.resolve(args.url, global)?;
-    let found = probe(&access, args.repeat as usize)
-        .map_err(|error: AccessError| -> Failure { advice::on(&error, &access) })?;
+    let advise = |error: AccessError| -> Failure { advice::on(&error, &access) };
+    let mut found = probe(&access, args.repeat as usize).map_err(advise)?;
+    if args.services {
+        found.services = Some(services(&access).map_err(advise)?);
+    }
     screen::print(&found, args.json, write_screen)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -136,6 +143,10 @@ pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
     );
     row(out, "Messages", &messages)?;
     limits(out, probe)?;
+    if let Some(tried) = &probe.services {
+        profiles(out, &probe.about.profiles)?;
+        sets(out, tried)?;
+    }
     writeln!(out)?;
     let count = probe.steps.iter().map(|step| step.count).max().unwrap_or(0);
     writeln!(
@@ -201,6 +212,32 @@ fn endpoints(out: &mut String, probe: &Probe) -> std::fmt::Result {
     Ok(())
 }
 
+/// Profiles by the names that end their URIs.
+fn profiles(out: &mut String, uris: &[String]) -> std::fmt::Result {
+    let names = uris.iter().map(|uri| uri.rsplit('/').next().unwrap_or(uri));
+    match uris.is_empty() {
+        true => row(out, "Profiles", "none claimed"),
+        false => several(out, (LABEL, "Profiles"), names.map(str::to_owned)),
+    }
+}
+
+/// What was found of each set of services.
+fn sets(out: &mut String, tried: &[Tried]) -> std::fmt::Result {
+    writeln!(out)?;
+    for set in tried.chunk_by(|a, b| a.set == b.set) {
+        let of = |found| set.iter().filter(move |it| it.found == found);
+        let there = of(Found::There).map(|it| it.service.to_owned());
+        let missing = of(Found::Missing).map(|it| format!("not {}", it.service));
+        let unclear = of(Found::Unclear).map(|it| format!("{}? ({})", it.service, it.answer));
+        let label = set.first().map_or("", |it| it.set);
+        several(out, (SET, label), there.chain(missing).chain(unclear))?;
+    }
+    Ok(())
+}
+
+/// The width of the names of sets.
+const SET: usize = 16;
+
 /// Limits that are set, several a line.
 fn limits(out: &mut String, probe: &Probe) -> std::fmt::Result {
     let set: Vec<String> = probe
@@ -213,20 +250,28 @@ fn limits(out: &mut String, probe: &Probe) -> std::fmt::Result {
     if set.is_empty() {
         return row(out, "Limits", "none declared");
     }
+    several(out, (LABEL, "Limits"), set.into_iter())
+}
+
+/// Several of a kind, as many a line as there is room for.
+fn several(
+    out: &mut String,
+    (width, mut label): (usize, &str),
+    all: impl Iterator<Item = String>,
+) -> std::fmt::Result {
     let mut line = String::new();
-    let mut label = "Limits";
-    for limit in set {
-        if !line.is_empty() && line.len() + limit.len() > 84 {
-            row(out, label, &line)?;
+    for it in all {
+        if !line.is_empty() && line.len() + it.len() > 84 {
+            writeln!(out, "{label:<width$}{line}")?;
             label = "";
             line.clear();
         }
         if !line.is_empty() {
             line.push_str(", ");
         }
-        line.push_str(&limit);
+        line.push_str(&it);
     }
-    row(out, label, &line)
+    writeln!(out, "{label:<width$}{line}")
 }
 
 fn bytes(n: u32) -> String {

@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use judge::compare::Metric;
+
 use crate::cost;
 use crate::failure::Failure;
 use crate::global::Global;
@@ -21,6 +23,9 @@ pub struct Args {
     /// The page; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
+    /// Draw curves over a figure that was measured, such as values, rate or cpu, in place of what was varied
+    #[arg(long, value_name = "METRIC")]
+    x: Option<Metric>,
     /// Open it in the browser
     #[arg(long)]
     open: bool,
@@ -30,6 +35,7 @@ const EXAMPLES: &str = "\
 Examples:
   uaperf report results/20260301T093000Z-read.json --open
   uaperf report results/20260301T093000Z-batch -o batch.html
+  uaperf report results/20260301T093000Z-batch --x values
   uaperf report before.json after.json
   uaperf report security.json                        the sheet of `uaperf security`
   uaperf report attack.json                          the sheet of `uaperf attack`
@@ -45,7 +51,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     let kept = kept.or_else(|| cost::kept_page(&args.results));
     let page = match kept {
         Some(page) => page?,
-        None => report::html(&results::read(&args.results)?),
+        None => report::html_over(&results::read(&args.results)?, args.x),
     };
     written::put("--output", &args.output, page.as_bytes());
     if !written::is_output(&args.output) && !lost::is_any() {

@@ -302,7 +302,10 @@ fn threads_that_wait_for_each_other_are_told_from_threads_that_work() {
     let plant = Server::start(&folder.path().join("s"), &PLANT);
     let behind = plant.url.strip_prefix("opc.tcp://").unwrap();
     let (_locked, url) = Locked::start(behind);
-    let (found, screen) = waiting_for_a_lock(folder.path(), &url);
+    // A busy machine may look at the server's threads too seldom to tell, and says so.
+    let mut tries = (0..4).map(|_| waiting_for_a_lock(folder.path(), &url));
+    let told = tries.find(|(found, _)| !found["limited_by"].is_null());
+    let (found, screen) = told.unwrap_or_else(|| panic!("the threads were not looked at"));
     assert_eq!(found["limited_by"], "lock", "{screen}{found}");
     assert!(
         screen.contains("limited by  a lock of the server"),

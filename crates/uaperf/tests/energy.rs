@@ -168,6 +168,30 @@ fn a_meter_file_gives_energy_for_an_operation_above_idle() {
         "{}",
         said.out
     );
+    // Lines are broken where figures are long.
+    let words: Vec<&str> = said.out.split_whitespace().collect();
+    let screen = words.join(" ");
+    assert!(screen.contains("on average (stddev "), "{screen}");
+    // Two runs are held against each other by it as by their times.
+    std::fs::copy(
+        folder.path().join("run.json"),
+        folder.path().join("new.json"),
+    )
+    .unwrap();
+    let words = [
+        "compare",
+        "run.json",
+        "new.json",
+        "--metric",
+        "energy-per-request",
+    ];
+    let said = Said::by(&mut command(folder.path(), &words));
+    let row = said.out.lines().find(|it| it.contains("energy-per-requ"));
+    assert!(
+        row.is_some_and(|it| it.contains("µJ") || it.contains("mJ")),
+        "{}",
+        said.out
+    );
 }
 
 #[test]

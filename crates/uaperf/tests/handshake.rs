@@ -24,10 +24,13 @@ use wire::url::Url;
 /// A chunk: who sent it, its kind, its bytes.
 type Chunk = (Side, [u8; 3], usize);
 
+/// Chunks with the number of their connection: the end of one may be noted when the next has begun.
+type Seen = Arc<Mutex<Vec<(usize, Chunk)>>>;
+
 /// Stands between a client and a server, and notes each chunk.
 struct Tap {
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<Chunk>>>,
+    seen: Seen,
 }
 
 impl Tap {
@@ -41,7 +44,7 @@ impl Tap {
         };
         let seen = Arc::clone(&tap.seen);
         thread::spawn(move || {
-            for client in listener.incoming() {
+            for (number, client) in listener.incoming().enumerate() {
                 let client = client.unwrap();
                 let server = TcpStream::connect((to.0.as_str(), to.1)).unwrap();
                 let both = [
@@ -54,7 +57,7 @@ impl Tap {
                 ];
                 for (side, from, to) in both {
                     let seen = Arc::clone(&seen);
-                    thread::spawn(move || carry(side, from, to, &seen));
+                    thread::spawn(move || carry((number, side), from, to, &seen));
                 }
             }
         });
@@ -62,7 +65,7 @@ impl Tap {
     }
 }
 
-fn carry(side: Side, mut from: TcpStream, mut to: TcpStream, seen: &Mutex<Vec<Chunk>>) {
+fn carry((number, side): (usize, Side), mut from: TcpStream, mut to: TcpStream, seen: &Seen) {
     let mut head = [0; 8];
     while from.read_exact(&mut head).is_ok() {
         let size = u32::from_le_bytes(head[4..].try_into().unwrap()) as usize;
@@ -70,7 +73,7 @@ fn carry(side: Side, mut from: TcpStream, mut to: TcpStream, seen: &Mutex<Vec<Ch
         from.read_exact(&mut rest).unwrap();
         // Noted before the other end can answer.
         let kind = [head[0], head[1], head[2]];
-        seen.lock().unwrap().push((side, kind, size));
+        seen.lock().unwrap().push((number, (side, kind, size)));
         if to.write_all(&[&head[..], &rest].concat()).is_err() {
             return;
         }
@@ -137,10 +140,15 @@ impl Case {
         let mut session = access.open(&opening, &mut Steps::new()).unwrap();
         session.read_state().unwrap();
         session.close(&mut Steps::new()).unwrap();
-        let ends = |seen: &[Chunk]| seen.iter().filter(|it| it.1 == *b"CLO").count() == 2;
+        let ends = |seen: &[(usize, Chunk)]| {
+            let closed = seen.iter().filter(|(_, it)| it.1 == *b"CLO");
+            closed.count() == 2
+        };
         for _ in 0..1000 {
             if ends(&self.tap.seen.lock().unwrap()) {
-                return std::mem::take(&mut self.tap.seen.lock().unwrap());
+                let mut seen = std::mem::take(&mut *self.tap.seen.lock().unwrap());
+                seen.sort_by_key(|(number, _)| *number);
+                return seen.into_iter().map(|(_, chunk)| chunk).collect();
             }
             thread::sleep(Duration::from_millis(10));
         }

@@ -369,3 +369,32 @@ fn cycles_of_the_warm_up_are_in_no_figure() {
     assert_eq!(phase["expectations"][0]["found"], middle as f64, "{run}");
     plant.stop();
 }
+
+#[test]
+fn how_long_so_many_requests_took_stands_beside_how_long_they_take_at_the_planned_rate() {
+    let server = bench();
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("opc.tcp://{}", server.address());
+    let options = [
+        "--rate",
+        "200/s",
+        "--sessions",
+        "2",
+        "--requests",
+        "100",
+        "--warmup",
+        "0s",
+    ];
+    let output = uaperf(folder.path(), &[&["read", &url][..], &options].concat());
+    let screen = text(&output.stdout);
+    let row = screen.lines().find(|it| it.starts_with("took"));
+    let row = row.unwrap_or_else(|| panic!("{screen}"));
+    assert!(
+        row.contains(" for 100 requests, 250 ms at the planned rate"),
+        "{row}"
+    );
+    // Nothing plans how long a closed loop takes.
+    let output = uaperf(folder.path(), &["read", &url, "--requests", "100"]);
+    let screen = text(&output.stdout);
+    assert!(!screen.contains("at the planned rate"), "{screen}");
+}

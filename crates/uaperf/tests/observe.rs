@@ -183,6 +183,18 @@ fn a_known_share_of_a_core_is_read_as_that() {
     let all = column(course, "cpu_cores");
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     assert!((mean - own).abs() < 0.05, "{mean}, but {own}: {course}");
+    // All cores of the machine, each by itself, make what the host did.
+    let host = &process(&phase, "host")["cpu_course"];
+    let cores = host["cores"].as_array().unwrap();
+    let each: f64 = cores
+        .iter()
+        .map(|core| column(core, "busy").iter().sum::<f64>())
+        .sum();
+    let together: f64 = column(host, "cpu_cores").iter().sum();
+    assert!(
+        cores.len() == 16 || (each - together).abs() < 0.1 * together,
+        "{each}, but {together}: {host}"
+    );
     let thread = &course["threads"][0];
     assert_eq!(thread["name"], "observe::spends");
     let of_thread = column(thread, "cpu_cores").iter().sum::<f64>();

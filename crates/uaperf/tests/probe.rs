@@ -312,3 +312,85 @@ fn a_session_timeout_is_asked_for_and_what_is_granted_is_told() {
         assert_eq!(granted, granted_s * 1_000_000_000, "{asked}");
     }
 }
+
+/// What was found of a service.
+fn found<'a>(told: &'a Value, service: &str) -> &'a str {
+    let all = told["services"].as_array().unwrap();
+    let it = all.iter().find(|it| it["service"] == service).unwrap();
+    it["found"].as_str().unwrap()
+}
+
+#[test]
+fn the_services_of_a_plant_are_tried_and_nothing_is_left_behind() {
+    let bench = Bench::serving(&["--trust"]);
+    let (code, out, err) = bench.probe("--trust --json --services");
+    assert_eq!(code, 0, "{err}");
+    let told: Value = serde_json::from_str(&out).unwrap();
+    for service in ["Browse", "Read", "Write", "HistoryRead", "Call", "Publish"] {
+        assert_eq!(found(&told, service), "there", "{out}");
+    }
+    for service in ["QueryFirst", "QueryNext"] {
+        assert_eq!(found(&told, service), "missing", "{out}");
+    }
+    let (code, screen, err) = bench.probe("--trust --services");
+    assert_eq!(code, 0, "{err}");
+    let sets: Vec<_> = screen
+        .lines()
+        .filter(|it| it.contains("not Query"))
+        .collect();
+    assert_eq!(
+        sets,
+        ["Query           not QueryFirst, not QueryNext"],
+        "{screen}"
+    );
+    assert!(
+        screen.lines().any(|it| it.starts_with("Profiles ")),
+        "{screen}"
+    );
+    // Without it nothing is tried.
+    let (_, out, _) = bench.probe("--trust --json");
+    assert!(!out.contains("\"services\""), "{out}");
+}
+
+/// open62541 has no queries, node-opcua does not change histories. asyncua denies rights for what it does not know, which does not
+/// tell whether it is there.
+#[test]
+fn the_services_of_others_are_what_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    for (stack, there, not_there, told_by) in [
+        (
+            "open62541",
+            "TransferSubscriptions",
+            "QueryFirst",
+            "missing",
+        ),
+        ("node-opcua", "HistoryRead", "HistoryUpdate", "missing"),
+        ("asyncua", "HistoryRead", "QueryFirst", "unclear"),
+    ] {
+        let Some(stack) = peers::testing::require(stack) else {
+            continue;
+        };
+        let server = peers::testing::start(stack, &peers::StartOptions::default());
+        let words = [
+            "probe",
+            server.url(),
+            "--services",
+            "--json",
+            "--timeout",
+            "5s",
+        ];
+        let said = Said::by(&mut command(folder.path(), &words));
+        assert_eq!(said.code, 0, "{}", said.err);
+        let told: Value = serde_json::from_str(&said.out).unwrap();
+        for used in [
+            "Browse",
+            "Read",
+            "CreateSubscription",
+            "DeleteSubscriptions",
+        ] {
+            assert_eq!(found(&told, used), "there", "{}", said.out);
+        }
+        assert_eq!(found(&told, there), "there", "{}", said.out);
+        assert_eq!(found(&told, not_there), told_by, "{}", said.out);
+    }
+}

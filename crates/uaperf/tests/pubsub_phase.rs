@@ -133,9 +133,13 @@ fn several_listeners_of_a_group_hear_the_same_or_it_is_said_why_not() {
     let heard: Vec<u64> = told.listeners.iter().map(|it| it.values).collect();
     let each = vec![150; reach.listeners as usize];
     assert_eq!((heard, told.lost()), (each, Some(0)));
-    // A second is one for each of them, however many listen.
-    let each = runs[0].phases[0].values_per_s().unwrap();
-    assert!((each - 500.0).abs() < 1.0, "{each}");
+    // A second is one for each of them, however many listen; what comes late on a busy machine is in no second of the window.
+    let phase = &runs[0].phases[0];
+    let each = phase.values_per_s().unwrap();
+    let seconds = (phase.to_ns - phase.from_ns) as f64 / 1e9;
+    let all = each * seconds * f64::from(reach.listeners);
+    assert!((all - phase.total.values as f64).abs() < 1.0, "{each}");
+    assert!(each < 501.0, "{each}");
 
     std::fs::write(folder.path().join("y.toml"), scenario("", 3)).unwrap();
     let said = Said::by(&mut command(folder.path(), &["check", "y.toml"]));
@@ -421,4 +425,56 @@ fn both_models_stand_beside_each_other_on_one_page() {
     );
     assert_eq!(of("PubSub", "loss"), 0.0);
     assert!(of("PubSub", "bytes-per-value") < 10.0);
+}
+
+/// A meter whose power rises a little all the time: what is not known of idling is shared by the values.
+#[test]
+fn the_energy_of_a_publisher_is_told_for_each_value_that_it_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let rows: String = (0..1200)
+        .map(|n| {
+            format!(
+                "{},{}\n",
+                now as f64 + f64::from(n) / 10.0,
+                6.0 + f64::from(n) / 1000.0
+            )
+        })
+        .collect();
+    std::fs::write(
+        folder.path().join("power.csv"),
+        format!("time,watts\n{rows}"),
+    )
+    .unwrap();
+    let scenario = "\
+        [[phase]]\nservice = 'publish'\nsignals = 20\ninterval = '20ms'\nduration = '1s'\n\
+        meter = 'power.csv'\nidle = '200ms'\n";
+    let (said, runs) = run(folder.path(), scenario);
+    assert!([0, 4].contains(&said.code), "{}{}", said.out, said.err);
+    let phase = &runs[0].phases[0];
+    let [energy] = phase.energy.as_slice() else {
+        panic!("{:?}", phase.energy)
+    };
+    assert!(
+        (6.0..8.0).contains(energy.watts.known().unwrap()),
+        "{energy:?}"
+    );
+    let (above, each) = (
+        energy.above_idle_joules.known().unwrap(),
+        energy.per_value_joules.known().unwrap(),
+    );
+    // 20 values in each of 50 cycles of a second.
+    let values = above.error / each.error;
+    assert!((values / 1000.0 - 1.0).abs() < 0.1, "{values}: {energy:?}");
+    assert!(energy.per_operation_joules.known().is_none(), "{energy:?}");
+    assert!(!energy.course.as_ref().unwrap().watts.is_empty());
+    let refused = scenario.replace("idle = '200ms'", "meter_align = '1s'");
+    std::fs::write(folder.path().join("y.toml"), refused).unwrap();
+    let said = Said::by(&mut command(
+        folder.path(),
+        &["run", "y.toml", "--out", "other"],
+    ));
+    assert_ne!(said.code, 0, "{}", said.out);
+    assert!(said.err.contains("makes no step of Reads"), "{}", said.err);
 }

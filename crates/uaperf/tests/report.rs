@@ -9,8 +9,8 @@ use std::process::Command;
 use crate::support::{text, uaperf};
 use plan::Random;
 use record::run::{
-    CpuCourse, Destination, Figure, Fingerprint, Kind, Phase, ThreadCourse, ThreadUsage, Usage,
-    UsageSeries, WarmUp,
+    CoreCourse, CpuCourse, Destination, Figure, Fingerprint, Kind, Phase, ThreadCourse,
+    ThreadUsage, Usage, UsageSeries, WarmUp,
 };
 use record::{Lateness, Ledger, Run, Times};
 use serde_json::{Value, json};
@@ -370,6 +370,25 @@ fn run_in_parts(batch: u64, seed: u64) -> Run {
                 cpu_cores: all(part),
             })
             .to_vec(),
+        cores: Vec::new(),
+    });
+    let host = CpuCourse {
+        at_ns: usage.at_ns.clone(),
+        cpu_cores: all(1.0),
+        user_cores: all(0.75),
+        system_cores: all(0.25),
+        threads: Vec::new(),
+        cores: [(1, 0.75), (0, 0.2)]
+            .map(|(core, part)| CoreCourse {
+                core,
+                busy: all(part),
+            })
+            .to_vec(),
+    };
+    run.phases[0].resources.push(UsageSeries {
+        who: "host".into(),
+        cpu_course: Some(host),
+        ..UsageSeries::default()
     });
     run
 }
@@ -395,6 +414,7 @@ fn cpu_stands_on_top_of_each_other_over_time_and_over_load_and_has_a_density() {
     // Two threads, and others that did the tenth that is missing.
     assert_eq!(chart("CPU of server by threads"), 3);
     assert_eq!(chart("CPU of server in user space and in the kernel"), 2);
+    assert_eq!(chart("CPU of host by cores"), 3);
     assert_eq!(chart("Density of CPU"), 1);
     for batch in [100, 200, 400] {
         for seed in 1..=2 {
@@ -416,6 +436,22 @@ fn cpu_stands_on_top_of_each_other_over_time_and_over_load_and_has_a_density() {
         let drawn = drawn.unwrap_or_else(|| panic!("{title}: {:?}", titles(&found)));
         assert_eq!(drawn["lines"], lines, "{title}");
     }
+    // The same over what came of it, in place of what was varied.
+    let output = uaperf(
+        folder.path(),
+        &["report", "s", "--x", "cpu", "-o", "x.html"],
+    );
+    assert!(output.status.success(), "{output:?}");
+    let found = browser.look(&folder.path().join("x.html"));
+    sound(&found);
+    for title in [
+        "Response times over cpu.mean",
+        "Server CPU by threads over cpu.mean",
+    ] {
+        assert!(titles(&found).contains(&title), "{:?}", titles(&found));
+    }
+    let output = uaperf(folder.path(), &["report", "s", "--x", "batch"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
     differ("command", &|run| Some(run.command.clone()));
     differ("host", &|run| run.machine.host.known().cloned());
     differ("CPU", &|run| run.machine.cpu.known().cloned());
+    differ("instructions for cryptography", &|run| {
+        run.machine.cryptography.known().cloned()
+    });
     differ("cores", &|run| {
         run.machine.cores.known().map(u64::to_string)
     });
@@ -40,7 +43,10 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
     });
     differ("build of uaperf", &|run| {
         let build = &run.machine.build;
-        Some(format!("{} {}", build.version, build.profile))
+        Some(match build.flags.as_str() {
+            "" => format!("{} {}", build.version, build.profile),
+            flags => format!("{} {} {flags}", build.version, build.profile),
+        })
     });
     differ("agents", &|run| Some(agents(run)));
     differ("security", &|run| {

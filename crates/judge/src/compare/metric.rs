@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use plan::{Figures, Measure, Stat, ThresholdError, Unit};
-use record::run::Phase;
+use record::run::{Energy, Figure, Mean, Phase};
 
 use crate::Measured;
 
@@ -26,6 +26,14 @@ pub enum Metric {
     CpuPerValue,
     /// CPU time of the clients or listeners for each value that they received.
     ReceiverCpuPerValue,
+    /// Bits of messages in a second, both ways together; of PubSub those that each listener gets.
+    Network,
+    /// The share of the fullest link that was looked at.
+    Link,
+    /// Energy beyond that of an idle machine for each operation that ended, by the first that counted it.
+    EnergyPerRequest,
+    /// The same for each value.
+    EnergyPerValue,
     /// Bytes of a value that came from subscriptions or over PubSub, with its share of the message around it.
     BytesPerValue,
     /// The share of completed operations that succeeded; of subscriptions, of values that came. Of the whole phase.
@@ -39,7 +47,7 @@ pub enum Metric {
 /// Why a text is no metric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} is no metric (want cpu-per-request, rate, mean, p50, p99, service.p99, delay.p99, cpu, rss, cpu-per-value …): {error}"
+    "{text:?} is no metric (want cpu-per-request, rate, mean, p50, p99, service.p99, delay.p99, cpu, rss, cpu-per-value, energy-per-request …): {error}"
 )]
 pub struct MetricError {
     text: String,
@@ -54,6 +62,10 @@ impl FromStr for Metric {
             CPU_PER_REQUEST => return Ok(Self::CpuPerRequest),
             CPU_PER_VALUE => return Ok(Self::CpuPerValue),
             RECEIVER_CPU_PER_VALUE => return Ok(Self::ReceiverCpuPerValue),
+            NETWORK => return Ok(Self::Network),
+            LINK => return Ok(Self::Link),
+            ENERGY_PER_REQUEST => return Ok(Self::EnergyPerRequest),
+            ENERGY_PER_VALUE => return Ok(Self::EnergyPerValue),
             BYTES_PER_VALUE => return Ok(Self::BytesPerValue),
             SUCCESS => return Ok(Self::Success),
             COMPLETE => return Ok(Self::Complete),
@@ -70,6 +82,10 @@ impl FromStr for Metric {
 const CPU_PER_REQUEST: &str = "cpu-per-request";
 const CPU_PER_VALUE: &str = "cpu-per-value";
 const RECEIVER_CPU_PER_VALUE: &str = "receiver-cpu-per-value";
+const NETWORK: &str = "network";
+const LINK: &str = "link";
+const ENERGY_PER_REQUEST: &str = "energy-per-request";
+const ENERGY_PER_VALUE: &str = "energy-per-value";
 const BYTES_PER_VALUE: &str = "bytes-per-value";
 const SUCCESS: &str = "success";
 const COMPLETE: &str = "complete";
@@ -80,6 +96,10 @@ impl fmt::Display for Metric {
             Self::CpuPerRequest => f.pad(CPU_PER_REQUEST),
             Self::CpuPerValue => f.pad(CPU_PER_VALUE),
             Self::ReceiverCpuPerValue => f.pad(RECEIVER_CPU_PER_VALUE),
+            Self::Network => f.pad(NETWORK),
+            Self::Link => f.pad(LINK),
+            Self::EnergyPerRequest => f.pad(ENERGY_PER_REQUEST),
+            Self::EnergyPerValue => f.pad(ENERGY_PER_VALUE),
             Self::BytesPerValue => f.pad(BYTES_PER_VALUE),
             Self::Success => f.pad(SUCCESS),
             Self::Complete => f.pad(COMPLETE),
@@ -106,8 +126,10 @@ impl Metric {
     pub fn unit(self) -> Unit {
         match self {
             Self::CpuPerRequest | Self::CpuPerValue | Self::ReceiverCpuPerValue => Unit::Nanos,
+            Self::EnergyPerRequest | Self::EnergyPerValue => Unit::Joules,
             Self::BytesPerValue => Unit::Bytes,
-            Self::Success | Self::Complete => Unit::Share,
+            Self::Success | Self::Complete | Self::Link => Unit::Share,
+            Self::Network => Unit::BitsPerSecond,
             Self::Figure(measure, stat) => stat.unit(measure),
         }
     }
@@ -136,6 +158,14 @@ impl Metric {
                     spent(phase, "generator", values)
                 }
             },
+            Self::Network => network(phase),
+            Self::Link => {
+                let links = phase.resources.iter().flat_map(|it| &it.links);
+                let shares = links.filter_map(|it| it.share.known().copied());
+                shares.max_by(f64::total_cmp)
+            }
+            Self::EnergyPerRequest => energy(phase, |it| &it.per_operation_joules),
+            Self::EnergyPerValue => energy(phase, |it| &it.per_value_joules),
             Self::BytesPerValue => phase.bytes_per_value(),
             // A datagram is no request.
             Self::CpuPerRequest if phase.pubsub.is_some() => None,
@@ -159,6 +189,24 @@ fn spent(phase: &Phase, who: &str, per_s: f64) -> Option<f64> {
     let usage = phase.resources.iter().find(|it| it.who == who)?;
     let cores = *usage.window.cpu_cores.known()?;
     (per_s > 0.0 && cores > 0.0).then(|| cores * 1e9 / per_s)
+}
+
+/// Bits of messages in a second.
+fn network(phase: &Phase) -> Option<f64> {
+    if phase.pubsub.is_some() {
+        return Some(phase.bytes_per_value()? * phase.values_per_s()? * 8.0);
+    }
+    let bytes = phase.total.requests.total_bytes + phase.total.responses.total_bytes;
+    let ns = phase.to_ns.saturating_sub(phase.from_ns);
+    (bytes > 0 && ns > 0).then(|| bytes as f64 * 8e9 / ns as f64)
+}
+
+/// Energy for each of something: of a meter, which stands first, or else of the machine's own first domain.
+fn energy(phase: &Phase, each: fn(&Energy) -> &Figure<Mean>) -> Option<f64> {
+    phase
+        .energy
+        .iter()
+        .find_map(|it| Some(each(it).known()?.mean))
 }
 
 /// What is compared when nothing is said: what all the phases have of CPU for each request (of PubSub, each value), times of response and

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::{Measure, Op, Outcome, Stat, Threshold, Unit, Value};
-use crate::unit::{Bytes, Percent, Rate, UnitError, duration};
+use crate::unit::{BitRate, Bytes, Percent, Rate, UnitError, duration, energy};
 
 /// Why a text is no condition.
 #[derive(Debug, Clone, Error, PartialEq, Eq)]
@@ -175,6 +175,14 @@ fn compared(measure: Measure, stat: Stat, text: &str) -> Result<(Stat, Value), U
         (Unit::PerSecond, stat) => (stat, Value::Rate(text.parse()?)),
         (Unit::Share, stat) => (stat, share()?),
         (Unit::Bytes, stat) => (stat, Value::Bytes(text.parse()?)),
+        // No measure of a threshold is one of these.
+        (Unit::Joules | Unit::BitsPerSecond, _) => {
+            return Err(UnitError {
+                what: "threshold",
+                text: text.to_owned(),
+                want: "a time, a rate, a size or a share",
+            });
+        }
     })
 }
 
@@ -189,6 +197,8 @@ impl fmt::Display for Outcome {
             (Some(figure), Unit::PerSecond) => f.write_str(&Rate::show(figure)),
             (Some(figure), Unit::Count) => write!(f, "{figure}"),
             (Some(figure), Unit::Bytes) => f.write_str(&Bytes::show(figure)),
+            (Some(figure), Unit::BitsPerSecond) => f.write_str(&BitRate::show(figure)),
+            (Some(figure), Unit::Joules) => f.write_str(&energy::show(figure)),
             (Some(figure), Unit::Share) => {
                 // Four digits are enough beside a threshold.
                 let percent = (figure * 1e6).round() / 1e6;

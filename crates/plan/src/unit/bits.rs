@@ -24,6 +24,13 @@ impl BitRate {
         self.0
     }
 
+    /// A measured rate for people: three digits and the unit that fits.
+    pub fn show(bits_per_s: f64) -> String {
+        let fits = |(bits, _): &(u64, &str)| bits_per_s >= *bits as f64;
+        let (bits, name) = UNITS.into_iter().find(fits).unwrap_or((1, "bit/s"));
+        format!("{} {name}", three_digits(bits_per_s / bits as f64))
+    }
+
     /// As it can be typed again, exactly.
     pub fn typed(self) -> String {
         for (bits, name) in UNITS {

@@ -11,6 +11,7 @@
 mod bits;
 mod decimal;
 pub mod duration;
+pub mod energy;
 mod percent;
 mod rate;
 mod size;

@@ -260,6 +260,7 @@ impl Workings {
     /// Where a loop counts.
     pub fn of(&self, index: u8) -> Arc<LoopWork> {
         let own = self.loops.get(usize::from(index));
+        debug_assert!(own.is_some(), "loop {index} counts where nobody looks");
         own.cloned().unwrap_or_default()
     }
 

@@ -56,8 +56,14 @@ fn text_of(element: &Element, name: &str) -> LocalizedText {
     element.child(name).map(localized).unwrap_or_default()
 }
 
+/// Each field has one, says the schema.
+fn name_of(element: &Element) -> Result<&str, Wrong> {
+    let name = element.attribute("Name");
+    name.ok_or_else(|| (element.line, "a Field without a Name".to_owned()))
+}
+
 fn value(element: &Element) -> Result<EnumField, Wrong> {
-    let name = element.attribute("Name").unwrap_or_default();
+    let name = name_of(element)?;
     let value = element.attribute("Value").unwrap_or("-1");
     let shown = text_of(element, "DisplayName");
     Ok(EnumField {
@@ -76,7 +82,7 @@ fn value(element: &Element) -> Result<EnumField, Wrong> {
 fn field(element: &Element, is_optional: &str, ids: &Ids<'_>) -> Result<StructureField, Wrong> {
     let rank = element.attribute("ValueRank").unwrap_or("-1");
     Ok(StructureField {
-        name: element.attribute("Name").unwrap_or_default().into(),
+        name: name_of(element)?.into(),
         description: text_of(element, "Description"),
         data_type: match element.attribute("DataType") {
             Some(of) => ids.of(of, element.line)?,
@@ -87,7 +93,9 @@ fn field(element: &Element, is_optional: &str, ids: &Ids<'_>) -> Result<Structur
             .map_err(|_| (element.line, format!("{rank:?} is no ValueRank")))?,
         array_dimensions: super::dimensions(element)?,
         max_string_length: match element.attribute("MaxStringLength") {
-            Some(most) => most.parse().unwrap_or(0),
+            Some(most) => most
+                .parse()
+                .map_err(|_| (element.line, format!("{most:?} is no MaxStringLength")))?,
             None => 0,
         },
         is_optional: is_true(element, is_optional),

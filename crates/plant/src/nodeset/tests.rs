@@ -172,6 +172,16 @@ fn what_is_wrong_is_told_with_file_and_line() {
             "ArrayDimensions=\"x\"",
             "\"x\" are no ArrayDimensions",
         ),
+        (
+            "<Field Name=\"Off\"",
+            "<Field Label=\"Off\"",
+            "a Field without a Name",
+        ),
+        (
+            "<Field Name=\"X\"",
+            "<Field MaxStringLength=\"-1\" Name=\"X\"",
+            "\"-1\" is no MaxStringLength",
+        ),
         ("&amp;", "&belt;", "the entity &belt; is not known"),
         (
             "</UANodeSet>",

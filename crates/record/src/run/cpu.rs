@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// CPU of a process by threads, and by user space and kernel. Each row speaks of the time since the row before.
+/// CPU of a process by threads, or of the machine by cores, and by user space and kernel. Each row speaks of the time since the row before.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuCourse {
     /// Times since the phase began, rising: those of closer looks, 600 at most.
@@ -17,6 +17,9 @@ pub struct CpuCourse {
     /// Threads by name, the busiest first; not of the generator. What is missing to all of it, others did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ThreadCourse>,
+    /// Cores of the machine, the busiest first, sixteen at most; of the host alone. What is missing to all of it, others did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<CoreCourse>,
 }
 
 impl CpuCourse {
@@ -27,9 +30,9 @@ impl CpuCourse {
         self.cpu_cores.truncate(rows);
         self.user_cores.truncate(rows);
         self.system_cores.truncate(rows);
-        for thread in &mut self.threads {
-            thread.cpu_cores.truncate(rows);
-        }
+        let threads = self.threads.iter_mut().map(|it| &mut it.cpu_cores);
+        let cores = self.cores.iter_mut().map(|it| &mut it.busy);
+        threads.chain(cores).for_each(|it| it.truncate(rows));
     }
 }
 
@@ -40,4 +43,13 @@ pub struct ThreadCourse {
     pub name: String,
     /// Cores that they kept busy, together.
     pub cpu_cores: Vec<Option<f64>>,
+}
+
+/// A core of the machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoreCourse {
+    /// Its number.
+    pub core: u32,
+    /// The share of the time that it was busy with anything.
+    pub busy: Vec<Option<f64>>,
 }

@@ -16,6 +16,9 @@ pub struct Fingerprint {
     /// The CPU's model.
     #[serde(default)]
     pub cpu: Figure<String>,
+    /// Instructions for cryptography that it has, by the kernel's names; `none` without.
+    #[serde(default)]
+    pub cryptography: Figure<String>,
     /// Cores that the generator may use.
     #[serde(default)]
     pub cores: Figure<u64>,
@@ -57,6 +60,9 @@ pub struct Build {
     pub target: String,
     /// `release` or `debug`.
     pub profile: String,
+    /// What the compiler was told besides (`RUSTFLAGS`).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub flags: String,
     /// It checks itself as it runs, which makes its times worthless.
     pub debug_assertions: bool,
 }

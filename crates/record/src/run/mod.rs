@@ -31,7 +31,7 @@ use serde_json::Value;
 pub use bottleneck::{Bottleneck, Candidate, Finding, Limiter, Sign};
 pub use clock_bound::{ClockBound, OneWay, Trust};
 pub use counters::{CounterUsage, EventCount, ThreadCounters};
-pub use cpu::{CpuCourse, ThreadCourse};
+pub use cpu::{CoreCourse, CpuCourse, ThreadCourse};
 pub use diagnostics::{Counted, Diagnostics, OfSessions, OfSubscriptions};
 pub use figure::Figure;
 pub use file::{Destination, ReadError, WriteError, place_file};

@@ -176,6 +176,25 @@ pub struct Energy {
     pub course: Option<PowerCourse>,
 }
 
+impl Energy {
+    /// The standard deviation of power over the rows of its course that lie in a window of the phase.
+    pub fn watts_stddev(&self, (from_ns, to_ns): (u64, u64)) -> Option<f64> {
+        let course = self.course.as_ref()?;
+        let inside = |row: u64| {
+            row * course.interval_ns >= from_ns && (row + 1) * course.interval_ns <= to_ns
+        };
+        let rows: Vec<f64> = (0..)
+            .zip(&course.watts)
+            .filter(|(row, _)| inside(*row))
+            .filter_map(|(_, watts)| *watts)
+            .collect();
+        let count = rows.len() as f64;
+        let mean = rows.iter().sum::<f64>() / count;
+        let squares: f64 = rows.iter().map(|it| (it - mean).powi(2)).sum();
+        (rows.len() > 1).then(|| (squares / (count - 1.0)).sqrt())
+    }
+}
+
 /// What observing cost the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observing {

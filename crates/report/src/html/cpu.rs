@@ -27,9 +27,10 @@ pub(super) struct Stack {
 
 const PARTS: &str =
     "The kernel tells the two in ticks of 10 ms: each point has twenty of them at least.";
+const CORES: &str = "Others are cores that had less to do.";
 const THREADS: &str = "Others are threads that ended meanwhile, and those that had less to do.";
 
-/// Of server and of what was observed: by threads, and by user space and kernel.
+/// Of server, of what was observed and of the machine: by threads or cores, and by user space and kernel.
 pub(super) fn stacks(group: &[Placed]) -> Vec<Stack> {
     let mut names: Vec<&str> = Vec::new();
     let usages = group.iter().flat_map(|(_, phase)| &phase.resources);
@@ -62,7 +63,8 @@ pub(super) fn stacks(group: &[Placed]) -> Vec<Stack> {
                 });
             }
         };
-        add("threads", "by threads", THREADS, by_thread(&of));
+        add("threads", "by threads", THREADS, by_name(&of, threads));
+        add("cores", "by cores", CORES, by_name(&of, cores));
         add(
             "parts",
             "in user space and in the kernel",
@@ -116,12 +118,28 @@ fn by_part(of: &[(f64, &CpuCourse)]) -> Vec<Series> {
     ]
 }
 
-fn by_thread(of: &[(f64, &CpuCourse)]) -> Vec<Series> {
+/// A part of a process or a machine, by its name, and the cores that it kept busy.
+type Named<'a> = (String, &'a [Option<f64>]);
+
+fn threads(course: &CpuCourse) -> Vec<Named<'_>> {
+    let all = course.threads.iter();
+    all.map(|it| (it.name.clone(), it.cpu_cores.as_slice()))
+        .collect()
+}
+
+fn cores(course: &CpuCourse) -> Vec<Named<'_>> {
+    let all = course.cores.iter();
+    all.map(|it| (format!("core {}", it.core), it.busy.as_slice()))
+        .collect()
+}
+
+/// Parts above each other, the busiest first, and what is left.
+fn by_name(of: &[(f64, &CpuCourse)], parts: fn(&CpuCourse) -> Vec<Named<'_>>) -> Vec<Series> {
     // Of several phases the names of all, those that come first first.
-    let mut names: Vec<&str> = Vec::new();
-    for thread in of.iter().flat_map(|(_, it)| &it.threads) {
-        if !names.contains(&thread.name.as_str()) {
-            names.push(&thread.name);
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in of.iter().flat_map(|(_, it)| parts(it)) {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names.truncate(MOST);
@@ -129,8 +147,9 @@ fn by_thread(of: &[(f64, &CpuCourse)]) -> Vec<Series> {
         return Vec::new();
     }
     let cores = |course: &CpuCourse, name: &str, row: usize| -> f64 {
-        let thread = course.threads.iter().find(|it| it.name == name);
-        let known = thread.and_then(|it| *it.cpu_cores.get(row)?);
+        let parts = parts(course);
+        let part = parts.iter().find(|it| it.0 == name);
+        let known = part.and_then(|it| *it.1.get(row)?);
         known.unwrap_or(0.0)
     };
     let always = |_: &CpuCourse, _: usize| true;
@@ -276,11 +295,14 @@ fn drawn(id: &str, title: &str, note: &str, mut each: Vec<(String, Vec<f64>)>) -
     .figure(Some(note))
 }
 
+/// Where a point lies on the x axis.
+type At<'a> = &'a dyn Fn(&Point) -> Option<f64>;
+
 /// The server's CPU over what was varied, in its parts; means of the repetitions. `x` makes the axis.
 pub(super) fn over(
     points: &Points,
     phase: &str,
-    (axis, name): (usize, &str),
+    (at, name): (At<'_>, &str),
     id: &str,
     x: &dyn Fn(&[Series]) -> Scale,
 ) -> Markup {
@@ -294,11 +316,11 @@ pub(super) fn over(
         let all = phases.flat_map(|it| &it.resources);
         all.filter(|it| it.who == "server").cloned().collect()
     };
-    let each: Vec<(f64, Vec<UsageSeries>)> = points
-        .points
-        .iter()
-        .filter_map(|it| Some((it.number(axis)?, servers(it))))
+    let places = points.points.iter();
+    let mut each: Vec<(f64, Vec<UsageSeries>)> = places
+        .filter_map(|it| Some((at(it)?, servers(it))))
         .collect();
+    each.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let series = |name: &str, colour, of: &dyn Fn(&UsageSeries) -> Option<f64>| {
         let points = each.iter().map(|(x, all)| {
             let known: Vec<f64> = all.iter().filter_map(of).collect();
@@ -397,13 +419,14 @@ mod tests {
                     cpu_cores: known(&[0.1, 0.2, 0.1]),
                 },
             ],
+            cores: Vec::new(),
         }
     }
 
     #[test]
     fn a_stack_of_threads_is_as_high_as_the_process_and_has_a_gap_between_phases() {
         let (one, two) = (course(), course());
-        let series = stacked(by_thread(&[(0.0, &one), (2.0, &two)]));
+        let series = stacked(by_name(&[(0.0, &one), (2.0, &two)], threads));
         let names: Vec<&str> = series.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["loop", "helper", "others"]);
         let top: Vec<f64> = series[2].band.iter().map(|it| it.1).collect();

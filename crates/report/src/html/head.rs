@@ -201,10 +201,17 @@ fn machine(run: &Run) -> String {
         virtual_by.map(|by| format!("virtual ({by})")),
         known(&machine.governor).map(|it| format!("governor {it}")),
         known(&machine.clock_source).map(|it| format!("clock {it}")),
-        Some(format!(
-            "uaperf {} ({})",
-            machine.build.version, machine.build.profile
-        )),
+        known(&machine.cryptography).map(|it| format!("cryptography by {it}")),
+        Some(match machine.build.flags.as_str() {
+            "" => format!(
+                "uaperf {} ({})",
+                machine.build.version, machine.build.profile
+            ),
+            flags => format!(
+                "uaperf {} ({}, {flags})",
+                machine.build.version, machine.build.profile
+            ),
+        }),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

@@ -38,6 +38,7 @@ mod trend;
 mod unit;
 mod witness;
 
+use judge::compare::Metric;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::Run;
 
@@ -59,13 +60,18 @@ const IN_FULL: usize = 4;
 
 /// A report of one or several runs.
 pub fn html(runs: &[Named]) -> String {
+    html_over(runs, None)
+}
+
+/// The same with curves over a figure that was measured, such as values per second, in place of what was varied.
+pub fn html_over(runs: &[Named], x: Option<Metric>) -> String {
     let title = match runs {
         [one] => format!("{} {}", one.run.command, unit::when(one.run.started)),
         _ => format!("{} runs", runs.len()),
     };
     let body = match runs {
         [one] => single(one),
-        _ => several(runs),
+        _ => several(runs, x),
     };
     page(&title, &body)
 }
@@ -237,7 +243,7 @@ const OF_FIRST: PreEscaped<&str> = PreEscaped(
     "<p class=\"note\">This is the first run; the tables below have what was varied.</p>",
 );
 
-fn several(runs: &[Named]) -> Markup {
+fn several(runs: &[Named], x: Option<Metric>) -> Markup {
     let families = families(runs);
     let worst = runs.iter().max_by_key(|it| it.run.verdict.kind);
     let alone = families.len() == 1;
@@ -278,7 +284,7 @@ fn several(runs: &[Named]) -> Markup {
             contents.chapter(format!("f{i}"), &family.name, body);
         }
         if family.runs.len() > 1 {
-            points(&family.runs, &format!("s{i}-"), &mut contents);
+            points(&family.runs, x, &format!("s{i}-"), &mut contents);
         }
         if let Some(first) = family.runs.first() {
             let set_up = html! {
@@ -362,8 +368,8 @@ fn counts(runs: &[Named], families: &[Family]) -> String {
 }
 
 /// Runs of the same with something varied, or again and again: phase by phase.
-fn points(runs: &[&Named], id: &str, contents: &mut Contents) {
-    let points = Points::of(runs.iter().copied());
+fn points(runs: &[&Named], x: Option<Metric>, id: &str, contents: &mut Contents) {
+    let points = Points::of(runs.iter().copied()).over(x);
     let phases = crate::several::phases(runs.iter().copied());
     let alone = phases.len() == 1;
     for (i, phase) in phases.iter().enumerate() {

@@ -147,7 +147,7 @@ pub(super) fn resources(phase: &Phase) -> Markup {
         }
         @if let Some(test) = &phase.link_test { (link_test(test)) }
         @for it in &phase.energy {
-            p.note { b { "energy" } " " (crate::resources::energy(it)) }
+            p.note { b { "energy" } " " (crate::resources::energy(it, phase)) }
         }
     }
 }

@@ -24,6 +24,8 @@
     switch (kind) {
       case "ns": return steps(v, [" ns", " µs", " ms", " s"], 1000);
       case "1/s": return steps(v, ["/s", "k/s", "M/s"], 1000);
+      case "bit/s": return steps(v, [" bit/s", " kbit/s", " Mbit/s", " Gbit/s"], 1000);
+      case "J": return steps(v * 1e6, [" µJ", " mJ", " J"], 1000);
       case "bytes": return steps(v, [" B", " KiB", " MiB", " GiB"], 1024);
       case "share": return digits(v * 100) + " %";
       case "percentile": return "p" + +(v * 100).toFixed(v < 1 ? Math.min(6, Math.ceil(-Math.log10(1 - v))) : 0);

@@ -40,7 +40,7 @@ struct Over<'a> {
     /// What is looked at: response times, or delays.
     measure: Measure,
     axis: usize,
-    name: &'a str,
+    name: String,
     /// What else was varied makes curves of its own.
     others: Vec<(String, Vec<&'a Point<'a>>)>,
     /// What studies printed of the same.
@@ -51,7 +51,7 @@ impl<'a> Over<'a> {
     /// None if nothing that was varied is a number.
     fn new(points: &'a Points<'a>, phase: &'a str, id: &'a str) -> Option<Self> {
         let axis = points.curve()?;
-        let name = points.axes.get(axis).map_or("", String::as_str);
+        let varied = points.axes.get(axis).map_or("", String::as_str);
         let mut others: Vec<(String, Vec<&Point>)> = Vec::new();
         for point in &points.points {
             let other = other_axes(points, point, axis);
@@ -67,10 +67,24 @@ impl<'a> Over<'a> {
             id,
             measure: looked_at(points, phase),
             axis,
-            name,
+            name: match points.x {
+                Some(metric) => metric.to_string(),
+                None => varied.to_owned(),
+            },
             others,
-            published: first.map_or_else(Vec::new, |it| same_experiment(name, &it.run)),
+            published: match (first, points.x) {
+                (Some(it), None) => same_experiment(varied, &it.run),
+                _ => Vec::new(),
+            },
         })
+    }
+
+    /// Where a point lies.
+    fn at(&self, point: &Point) -> Option<f64> {
+        match self.points.x {
+            Some(metric) => Some(interval(&values(point, self.phase, metric)).0),
+            None => point.number(self.axis),
+        }
     }
 
     fn is_notified(&self) -> bool {
@@ -103,15 +117,17 @@ impl<'a> Over<'a> {
     }
 
     fn curve(&self, metric: Metric, what: &str, colour: usize, group: &[&Point]) -> Series {
-        let (mut line, mut band) = (Vec::new(), Vec::new());
-        for point in group {
-            let values = values(point, self.phase, metric);
-            let (middle, low, high) = interval(&values);
-            line.push((point.number(self.axis).unwrap_or(f64::NAN), middle));
-            band.push((low, high));
-        }
+        let place = |point: &&Point| {
+            let (middle, low, high) = interval(&values(point, self.phase, metric));
+            let x = self.at(point).unwrap_or(f64::NAN);
+            ((x, middle), (low, high))
+        };
+        let mut places: Vec<_> = group.iter().map(place).collect();
+        // What was varied rises by itself.
+        places.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0));
+        let (line, band): (Vec<_>, Vec<_>) = places.into_iter().unzip();
         let mut series = Series::new(what, what, colour, line).drawn(Drawn::Curve);
-        if band.iter().any(|(low, _)| low.is_finite()) {
+        if band.iter().any(|(low, _): &(f64, f64)| low.is_finite()) {
             series.band = band;
         }
         series
@@ -119,10 +135,10 @@ impl<'a> Over<'a> {
 
     fn x(&self, series: &[Series]) -> Scale {
         let places: Vec<f64> = all(series).map(|it| it.0).collect();
-        let kind = if self.name == "rate" {
-            Kind::PerSecond
-        } else {
-            Kind::Count
+        let kind = match self.points.x {
+            Some(metric) => Kind::from(metric.unit()),
+            None if self.name == "rate" => Kind::PerSecond,
+            None => Kind::Count,
         };
         let spread = spread(places.iter().copied(), 10.0);
         Scale::around(spread, kind, places.into_iter())
@@ -144,7 +160,7 @@ impl<'a> Over<'a> {
             ),
             x: self.x(&series),
             y,
-            x_of: self.name.to_owned(),
+            x_of: self.name.clone(),
             y_of: y_of.to_owned(),
             series,
             zones: Vec::new(),
@@ -240,6 +256,10 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
         false => Vec::new(),
     };
     let memory = over.family(&[(Metric::Figure(Measure::Rss, Stat::Mean), "server memory", 6)]);
+    let network = over.family(&[(Metric::Network, "messages", 2)]);
+    let link = over.family(&[(Metric::Link, "fullest link", 2)]);
+    let carried = seen(Spread::Linear, Kind::BitsPerSecond, &network);
+    let share = seen(Spread::Linear, Kind::Share, &link);
     let spent = seen(Spread::Linear, Kind::Nanos, &cpu);
     let of_value = seen(spread(all(&each).map(|it| it.1), 10.0), Kind::Nanos, &each);
     let size = seen(Spread::Linear, Kind::Bytes, &sizes);
@@ -266,10 +286,16 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
             (over.chart("sizes", ("Bytes a value", "bytes"), size, sizes).figure(None))
         }
         @if !busy.series.is_empty() { (busy.figure(None)) }
-        (cpu::over(points, phase, (over.axis, over.name), id, &|series| over.x(series)))
+        (cpu::over(points, phase, (&|point| over.at(point), &over.name), id, &|series| over.x(series)))
         @if !memory.is_empty() {
             @let title = if pubsub { "Memory of the publisher" } else { "Server memory" };
             (over.chart("memory", (title, "resident"), bytes, memory).figure(None))
+        }
+        @if !network.is_empty() {
+            (over.chart("network", ("Network load", "of messages"), carried, network).figure(None))
+        }
+        @if !link.is_empty() {
+            (over.chart("link", ("Share of the fullest link", "share"), share, link).figure(None))
         }
         @if over.others.len() > 1 { (bars::grouped(points, phase)) }
     }

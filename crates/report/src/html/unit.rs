@@ -1,7 +1,7 @@
 //! Figures as people read them, and as spreadsheets do.
 
 use plan::Unit;
-use plan::unit::{Bytes, Rate, duration};
+use plan::unit::{BitRate, Bytes, Rate, duration, energy};
 
 /// What numbers of an axis or a column are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub(crate) enum Kind {
     Cores,
     /// Bytes.
     Bytes,
+    /// Joules.
+    Joules,
+    /// Bits in a second.
+    BitsPerSecond,
     /// Seconds of a run's clock.
     Seconds,
     /// A percentile as a fraction, stretched towards one.
@@ -32,6 +36,8 @@ impl From<Unit> for Kind {
             Unit::Count => Self::Count,
             Unit::Share => Self::Share,
             Unit::Bytes => Self::Bytes,
+            Unit::Joules => Self::Joules,
+            Unit::BitsPerSecond => Self::BitsPerSecond,
         }
     }
 }
@@ -46,6 +52,8 @@ impl Kind {
             Self::Share => "share",
             Self::Cores => "cores",
             Self::Bytes => "bytes",
+            Self::Joules => "J",
+            Self::BitsPerSecond => "bit/s",
             Self::Seconds => "s",
             Self::Percentile => "percentile",
         }
@@ -60,6 +68,8 @@ impl Kind {
             Self::Share => format!("{} %", plain(value * 100.0)),
             Self::Cores => plain(value),
             Self::Bytes => Bytes::show(value),
+            Self::Joules => energy::show(value),
+            Self::BitsPerSecond => BitRate::show(value),
             Self::Seconds => format!("{} s", plain(value)),
             Self::Percentile => format!("p{}", nines(value)),
         }

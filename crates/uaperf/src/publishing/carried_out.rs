@@ -30,7 +30,7 @@ use super::watched::LOOK;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick::usage::{self, Watch};
-use crate::quick::{by_hand, status_name};
+use crate::quick::{by_hand, energy, status_name};
 
 /// What secures messages, for both ends.
 #[derive(Default)]
@@ -60,8 +60,26 @@ pub(super) struct Listened {
 }
 
 impl Asked {
-    /// Measures.
+    /// Measures, with the energy that it takes where that was asked for.
     pub fn measure(
+        &self,
+        phase: &Phase,
+        (quiet, control): (bool, &Control),
+        global: &Global,
+    ) -> anyhow::Result<Run> {
+        self.common.energy.makes_no_step()?;
+        let no_step = |_| Err(energy::no_step().into());
+        let counting = self.common.energy.begin(control, quiet, &no_step)?;
+        let mut run = self.carry_out(phase, (quiet, control), global)?;
+        if let Some(counted) = counting.map(|it| it.finish(control))
+            && let Some(measured) = run.phases.first_mut()
+        {
+            measured.energy = counted.of(measured);
+        }
+        Ok(run)
+    }
+
+    fn carry_out(
         &self,
         phase: &Phase,
         (quiet, control): (bool, &Control),

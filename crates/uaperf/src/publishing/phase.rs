@@ -15,7 +15,7 @@ use super::keys::{self, KeySource};
 use super::message::Message;
 use crate::failure::Failure;
 use crate::fleet::{Spec, Way};
-use crate::quick::usage;
+use crate::quick::{energy, usage};
 
 /// The services of such phases.
 pub const SERVICES: [&str; 2] = ["publish", "listen"];
@@ -110,6 +110,8 @@ pub struct Common {
     expect: Vec<Threshold>,
     #[command(flatten)]
     pub(super) observed: usage::Args,
+    #[command(flatten)]
+    pub(super) energy: energy::Args,
 }
 
 /// What was asked for.

@@ -6,7 +6,7 @@
 //! result ([`result`]) that is kept, printed and turned into an exit code.
 
 mod connect;
-mod energy;
+pub(crate) mod energy;
 mod evidence;
 mod execute;
 pub mod feed;

@@ -70,6 +70,12 @@ const EVERY: Duration = Duration::from_millis(100);
 /// A meter's program may write later than it measures: so long is waited for the end of what is wanted.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Why a phase of PubSub does not find out the clock of a meter.
+pub fn no_step() -> Failure {
+    Failure::usage("--meter-align: a phase of PubSub makes no step of Reads")
+        .hint("--meter-offset SECONDS")
+}
+
 fn step_length(text: &str) -> Result<Duration, String> {
     let long = duration::parse(text).map_err(|error| error.to_string())?;
     match (Duration::from_millis(500)..=Duration::from_secs(600)).contains(&long) {
@@ -159,6 +165,14 @@ struct Placed {
 pub type MakeStep<'a> = &'a dyn Fn(Duration) -> anyhow::Result<(f64, f64)>;
 
 impl Args {
+    /// Of a load that is no requests nobody can make a step of Reads.
+    pub fn makes_no_step(&self) -> Result<(), Failure> {
+        match self.meter_align {
+            Some(_) => Err(no_step()),
+            None => Ok(()),
+        }
+    }
+
     /// Begins, with the time without load, if energy was asked for.
     pub fn begin(
         &self,
@@ -359,7 +373,7 @@ impl Counted {
             |by: &str,
              aligned: Option<Aligned>,
              between: &dyn Fn((f64, f64)) -> Result<Taken, NotAvailable>| {
-                let done = (phase.total.completed, phase.total.values);
+                let done = done(phase);
                 let idle = idle(
                     &between(self.quiet(self.before)),
                     &between(self.quiet(self.after)),
@@ -393,6 +407,19 @@ impl Counted {
     fn quiet(&self, (from, to): (f64, f64)) -> (f64, f64) {
         (from + (to - from) / 5.0, to)
     }
+}
+
+/// Operations that ended in the window, and values: of a publisher those that it sent in as much time. A datagram is no operation.
+fn done(phase: &Phase) -> (u64, u64) {
+    let Some(told) = &phase.pubsub else {
+        return (phase.total.completed, phase.total.values);
+    };
+    let per_s = match &told.published {
+        Some(sent) => sent.values_per_s(),
+        None => phase.values_per_s(),
+    };
+    let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
+    (0, (per_s.unwrap_or(0.0) * seconds).round() as u64)
 }
 
 fn mean(it: &Within) -> Mean {

@@ -1,9 +1,9 @@
-//! CPU by threads, and by user space and kernel, in the course of a phase.
+//! CPU by threads or cores, and by user space and kernel, in the course of a phase.
 
 use std::time::{Duration, Instant};
 
-use observe::{Sample, Task, tasks_since};
-use record::run::{CpuCourse, ThreadCourse, ThreadUsage};
+use observe::{Core, Sample, Task, Times, tasks_since};
+use record::run::{CoreCourse, CpuCourse, ThreadCourse, ThreadUsage};
 
 /// A closer look at one process: when, what it had spent, and its threads.
 pub(super) type Row<'a> = (Instant, &'a Sample, &'a [Task]);
@@ -62,6 +62,75 @@ pub(super) fn course(
         }
     }
     (course.at_ns.len() > 1).then_some(course)
+}
+
+/// A closer look at the machine: when, and what all cores and each of them had spent.
+pub(super) type OfHost<'a> = (Instant, &'a Times, &'a [Core]);
+
+/// More cores are others.
+const CORES: usize = 16;
+
+/// The same of the machine, by its cores.
+pub(super) fn of_host(looks: &[OfHost<'_>], began: Instant) -> Option<CpuCourse> {
+    let looks = far_apart(looks);
+    let (first, last) = (looks.first()?.2, looks.last()?.2);
+    let mut busiest: Vec<(u64, u32)> = last
+        .iter()
+        .filter_map(|it| Some((spent(it.number, first, last)?.busy_ns(), it.number)))
+        .collect();
+    busiest.sort_by_key(|(busy, number)| (std::cmp::Reverse(*busy), *number));
+    busiest.truncate(CORES);
+    let mut course = CpuCourse {
+        cores: busiest
+            .iter()
+            .map(|(_, core)| CoreCourse {
+                core: *core,
+                busy: Vec::new(),
+            })
+            .collect(),
+        ..CpuCourse::default()
+    };
+    for pair in looks.windows(2) {
+        let [(then, before, earlier), (now, after, later)] = pair else {
+            continue;
+        };
+        let Some(at) = now.checked_duration_since(began) else {
+            continue;
+        };
+        course.at_ns.push(plan::unit::duration::nanos(at));
+        let long = (now.duration_since(*then).as_nanos() as f64).max(1.0);
+        let all = after.since(before);
+        let share = |ns: u64| Some(rounded(ns as f64 / long));
+        course.cpu_cores.push(share(all.busy_ns()));
+        course.user_cores.push(share(all.user_ns));
+        course.system_cores.push(share(all.busy_ns() - all.user_ns));
+        for core in &mut course.cores {
+            // Of its own ticks: those of two cores are not counted at the same moment.
+            let busy = spent(core.core, earlier, later).and_then(|it| it.busy().ok());
+            core.busy.push(busy.map(rounded));
+        }
+    }
+    (course.at_ns.len() > 1).then_some(course)
+}
+
+/// What a core spent between two looks.
+fn spent(number: u32, then: &[Core], now: &[Core]) -> Option<Times> {
+    let of = |all: &[Core]| Some(all.iter().find(|it| it.number == number)?.times);
+    Some(of(now)?.since(&of(then)?))
+}
+
+/// Looks between which there are twenty ticks of each core, as many as are kept.
+fn far_apart<'a>(looks: &[OfHost<'a>]) -> Vec<OfHost<'a>> {
+    let whole = looks.last().zip(looks.first());
+    let whole = whole.map_or(Duration::ZERO, |(last, first)| last.0 - first.0);
+    let least = Duration::from_nanos(LEAST_NS).max(whole / MOST as u32);
+    let mut kept: Vec<OfHost<'a>> = Vec::new();
+    for look in looks {
+        if kept.last().is_none_or(|last| look.0 - last.0 >= least) {
+            kept.push(*look);
+        }
+    }
+    kept
 }
 
 /// As many as are kept. The last look comes when it has to, maybe right behind the one before: those two are one.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use observe::counters::{Counted, Counters};
-use observe::{Host, Link, Memory, Process, Pulse, Sample, Task, Times, Tree, links};
+use observe::{Core, Host, Link, Memory, Process, Pulse, Sample, Task, Times, Tree, links};
 
 use super::wide::{self, Wide};
 
@@ -20,6 +20,8 @@ pub(super) struct Look {
 pub(super) struct Close {
     /// Of all cores. They are counted in ticks of 10 ms, which say nothing of less time.
     pub host: observe::Figure<Times>,
+    /// Each of them; none where the system does not tell.
+    pub cores: Vec<Core>,
     /// Of the machine.
     pub memory: observe::Figure<Memory>,
     /// Threads of each process; none of this one.
@@ -105,8 +107,13 @@ impl Looker {
                 _ => tasks.unwrap_or_default(),
             });
         }
+        let (host, cores) = match Host::cpu_by_core() {
+            Ok((all, cores)) => (Ok(all), cores),
+            Err(why) => (Err(why), Vec::new()),
+        };
         let mut close = Close {
-            host: Host::cpu(),
+            host,
+            cores,
             memory: Host::memory(),
             threads,
             links: match self.host {

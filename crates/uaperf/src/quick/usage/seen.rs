@@ -258,6 +258,14 @@ impl Seen {
             let used = memory.and_then(|it| Some(it.as_ref().ok()?.used_bytes()));
             series.rss_bytes.push(used);
         }
+        let looks: Vec<course::OfHost> = self
+            .closer()
+            .filter_map(|(look, close)| {
+                let all = close.host.as_ref().ok()?;
+                Some((look.at, all, close.cores.as_slice()))
+            })
+            .collect();
+        series.cpu_course = course::of_host(&looks, began);
         series
     }
 
