@@ -58,8 +58,8 @@ pub use compared::{Compared, compared};
 pub use comparison::Comparison;
 pub use counters::counted;
 pub use html::{
-    Repeated, attack_html, compared_html, html, html_over, pictures_html, repeated, security_html,
-    shapes, trends_html,
+    Repeated, attack_html, compared_html, html, pictures_html, repeated, security_html, shapes,
+    trends_html,
 };
 pub use internals::lines as internals;
 pub use junit::{Unmeasured, junit};

@@ -231,7 +231,7 @@ proptest! {
         run.phases[0].expectations = expectations(&asked, &phase);
         run.phases[0].verdict.kind = Kind::Valid;
         let junit = report::junit(&[Named::new("r", run.clone())], &[]);
-        let page = report::html(&[Named::new("r", run.clone())]);
+        let page = report::html(&[Named::new("r", run.clone())], None);
         for (threshold, it) in std::iter::zip(&asked, &run.phases[0].expectations) {
             let found = figures.figure(threshold.measure, threshold.stat);
             if it.found.is_some() {
@@ -346,7 +346,7 @@ proptest! {
         for metric in ["delay.p99", "publish-delay.max"] {
             prop_assert!(compared.contains(&metric), "{metric}: {compared:?}");
         }
-        let page = report::html(&[Named::new("r", run.clone())]);
+        let page = report::html(&[Named::new("r", run.clone())], None);
         let found = cells(&page, "Times", "delay");
         prop_assert!(same(figures.figure(Measure::Delay, Stat::Mean), found[0]));
         prop_assert!(same(figures.figure(Measure::Delay, Stat::Max), *found.last().unwrap()));

@@ -51,7 +51,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     let kept = kept.or_else(|| cost::kept_page(&args.results));
     let page = match kept {
         Some(page) => page?,
-        None => report::html_over(&results::read(&args.results)?, args.x),
+        None => report::html(&results::read(&args.results)?, args.x),
     };
     written::put("--output", &args.output, page.as_bytes());
     if !written::is_output(&args.output) && !lost::is_any() {

@@ -232,7 +232,7 @@ impl Files {
     /// Writes what was asked for, of results and of what could not be measured.
     pub fn write(&self, runs: &[Named], failed: &[Unmeasured]) {
         if let Some(file) = &self.report {
-            written::put("--report", file, report::html(runs).as_bytes());
+            written::put("--report", file, report::html(runs, None).as_bytes());
         }
         if let Some(file) = &self.csv {
             written::put("--csv", file, report::csv::of(runs).as_bytes());

@@ -3,13 +3,14 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
-use crate::support::npm;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{Server, text};
 use serde_json::Value;
+
+use crate::support::npm;
+use crate::support::{Server, text};
 
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -3,14 +3,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support;
 use std::collections::BTreeSet;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::json;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::support;
+use crate::support::json;
 
 /// A plant of this process, and a folder for the client.
 struct Bench {

@@ -3,12 +3,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
-use crate::support::npm;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::support;
+use crate::support::npm;
 use crate::support::{Said, Server, command, text};
 
 fn deploy(name: &str) -> PathBuf {

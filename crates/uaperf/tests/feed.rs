@@ -3,15 +3,16 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Server, command, text};
 use serde_json::Value;
+
+use crate::support;
+use crate::support::{Server, command, text};
 
 fn plant(folder: &Path) -> Server {
     Server::start(&folder.join("server"), &["--profile", "bench", "--trust"])

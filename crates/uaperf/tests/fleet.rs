@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::path::Path;
 use std::process::{Child, Stdio};
+
+use crate::support;
 
 #[cfg(unix)]
 use crate::support::sshd::Sshd;

@@ -3,10 +3,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::io::Read;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+
+use crate::support;
 
 /// A figure of a process's memory, in bytes.
 fn memory(pid: u32, name: &str) -> u64 {

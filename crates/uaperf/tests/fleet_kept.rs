@@ -3,14 +3,15 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Said, Server, Telling, command, json, text};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::support;
+use crate::support::{Said, Server, Telling, command, json, text};
 
 const NODES: &str = "nsu=urn:bench;i=1000..1099";
 const UAPERF: &str = env!("CARGO_BIN_EXE_uaperf");

@@ -3,15 +3,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::support::nats::{Nats, TOKEN};
-use crate::support::{Said, Server, Telling, command, json};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::support;
+use crate::support::nats::{Nats, TOKEN};
+use crate::support::{Said, Server, Telling, command, json};
 
 const NODES: &str = "nsu=urn:bench;i=1000..1099";
 

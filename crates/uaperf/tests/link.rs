@@ -7,13 +7,14 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use crate::support;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::support::{Said, Server, command, json};
 use serde_json::Value;
+
+use crate::support;
+use crate::support::{Said, Server, command, json};
 
 /// A relay that is ready.
 struct Relay {

@@ -7,13 +7,14 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use crate::support;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Said, Server, Telling, command, json};
 use serde_json::Value;
+
+use crate::support;
+use crate::support::{Said, Server, Telling, command, json};
 
 /// `uaperf link` with these words, and what it printed as JSON; nothing where this user may not have one.
 fn link(folder: &Path, words: &[&str]) -> Option<(Said, Value)> {

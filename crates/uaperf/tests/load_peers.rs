@@ -4,13 +4,14 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support;
 use std::path::Path;
 
-use crate::support::{command as uaperf, text};
 use peers::StartOptions;
 use peers::testing::{require, say, start};
 use record::Run;
+
+use crate::support;
+use crate::support::{command as uaperf, text};
 
 const REQUESTS: u64 = 40;
 

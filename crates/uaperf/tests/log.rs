@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::path::Path;
 
-use crate::support::{Said, Server};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::support;
+use crate::support::{Said, Server};
 
 fn read(folder: &Path, url: &str, more: &[&str]) -> Said {
     let words = ["read", url, "-n", "i=2258", "--requests", "3", "--quiet"];

@@ -2,16 +2,17 @@
 
 #![allow(clippy::unwrap_used)]
 
-use crate::support;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Said, command};
 use record::Run;
 use record::run::{
     Destination, Figure, Fingerprint, Kind, Phase, Target, Usage, UsageSeries, WarmUp,
 };
 use record::{Ledger, Times};
 use serde_json::{Value, json};
+
+use crate::support;
+use crate::support::{Said, command};
 
 fn said(folder: &Path, words: &[&str]) -> Said {
     Said::by(&mut command(folder, words))

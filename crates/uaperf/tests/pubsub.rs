@@ -2,18 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::support::network;
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::support::{Said, command};
 use pubsub::layout::Layout;
 use pubsub::template::Template;
 use pubsub::{Content, Fields, PublisherId};
 use serde_json::Value;
 use wire::types::Variant;
+
+use crate::support::network;
+use crate::support::{Said, command};
 
 /// A listener that is ready.
 struct Listener {

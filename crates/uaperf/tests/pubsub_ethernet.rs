@@ -8,7 +8,6 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use crate::support::network;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,12 +15,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::support::{Said, Server, command};
 use pubsub::{Tolerance, View};
 use record::Run;
 use record::sweep::Sweep;
 use serde_json::Value;
 use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::support::network;
+use crate::support::{Said, Server, command};
 
 /// Moves this thread, and what it starts from now on, to a network namespace with a cable from `left` to `right`; false where
 /// this user may not, which is said.

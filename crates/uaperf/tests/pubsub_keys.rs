@@ -6,13 +6,14 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use crate::support;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use crate::support::{Said, Server, Telling, command, json};
 use serde_json::Value;
+
+use crate::support;
+use crate::support::{Said, Server, Telling, command, json};
 
 fn free_port() -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

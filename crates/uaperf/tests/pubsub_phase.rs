@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::support::network;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::support::{Said, Telling, command, signal};
 use pubsub::layout::Layout;
 use pubsub::template::Template;
 use pubsub::{Content, Fields, PublisherId};
@@ -16,6 +14,9 @@ use record::Run;
 use record::run::{Kind, PubSub};
 use record::sweep::Sweep;
 use wire::types::Variant;
+
+use crate::support::network;
+use crate::support::{Said, Telling, command, signal};
 
 /// Carries a scenario out, and gives what was said and measured.
 fn run(folder: &Path, scenario: &str) -> (Said, Vec<Run>) {

@@ -6,12 +6,10 @@
     reason = "a test that cannot go on has failed"
 )]
 
-use crate::support;
 use std::net::UdpSocket;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support::{Said, Server, command};
 use pubsub::discovery::{Asks, Probe, Told};
 use pubsub::reader::{Part, Reader};
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy};
@@ -19,6 +17,9 @@ use pubsub::view::Known;
 use pubsub::{PublisherId, Tolerance, View};
 use record::Run;
 use record::run::Kind;
+
+use crate::support;
+use crate::support::{Said, Server, command};
 
 /// Signals that count each 20 ms: 30 UInt32 and 10 Doubles.
 const PLANT: &str = "\

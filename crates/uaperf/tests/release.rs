@@ -3,14 +3,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
-use crate::support::npm;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::text;
 use serde_json::Value;
+
+use crate::support;
+use crate::support::npm;
+use crate::support::text;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use crate::support::npm;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{text, uaperf};
 use plan::Random;
 use record::run::{
     CoreCourse, CpuCourse, Destination, Figure, Fingerprint, Kind, Phase, ThreadCourse,
@@ -14,6 +12,9 @@ use record::run::{
 };
 use record::{Lateness, Ledger, Run, Times};
 use serde_json::{Value, json};
+
+use crate::support::npm;
+use crate::support::{text, uaperf};
 
 /// A run of so many seconds with a thousand requests each, whose times scatter around a level.
 fn run(seconds: u64, level: u64, batch: u64, seed: u64) -> Run {

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::path::Path;
 
+use crate::support;
 use crate::support::{Said, Server, command};
 
 fn says(folder: &Path, words: &[&str]) -> Said {

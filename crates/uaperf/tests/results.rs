@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::path::Path;
 
-use crate::support::{Said, Server, command};
 use serde_json::Value;
+
+use crate::support;
+use crate::support::{Said, Server, command};
 
 fn says(folder: &Path, words: &[&str]) -> Said {
     Said::by(&mut command(folder, words))

@@ -2,16 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use crate::support;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Server, Telling, command, signal, text};
 use record::Run;
 use record::run::Kind;
 use record::sweep::{State, Sweep};
 use tempfile::TempDir;
+
+use crate::support;
+use crate::support::{Server, Telling, command, signal, text};
 
 /// A folder with a scenario in it.
 struct Desk(TempDir);

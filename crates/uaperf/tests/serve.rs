@@ -3,13 +3,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support;
 use std::io::{BufRead, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::{Said, Server, json, program, ready};
 use load::access::{Access, Security, Session, TrustRule};
 use load::transport::Steps;
 use pki::Store;
@@ -21,6 +19,9 @@ use wire::types::{
     MonitoringMode, MonitoringParameters, NodeId, PublishRequest, ReadValueId, RepublishRequest,
     SubscriptionAcknowledgement, TimestampsToReturn, Variant,
 };
+
+use crate::support;
+use crate::support::{Said, Server, json, program, ready};
 
 struct Serving {
     server: Server,

@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use crate::support::{Said, Server, program};
 use load::access::{Access, AccessError, Credentials, Session};
 use load::transport::{LinkError, Steps};
 use pki::make::{Authority, Request};
@@ -16,6 +14,9 @@ use pki::{Certificate, Identity, Key, Moment, Store};
 use tempfile::TempDir;
 use wire::channel::ChannelError;
 use wire::types::StatusCode;
+
+use crate::support;
+use crate::support::{Said, Server, program};
 
 /// For what comes at once unless the machine has more to do.
 const PATIENCE: Duration = Duration::from_secs(60);

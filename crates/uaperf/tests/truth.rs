@@ -6,16 +6,17 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support;
 use std::io::BufRead;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::support::{Server, Telling, command, json, signal};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::support;
+use crate::support::{Server, Telling, command, json, signal};
 
 /// A server with one thread, and a folder for its certificates.
 fn server() -> (Server, TempDir) {

@@ -165,7 +165,7 @@ fn a_plant_says_how_busy_its_loop_was_and_what_waited_and_its_thread_agrees() {
     assert!(screen.contains("plant-0 busy "), "{screen}");
     assert!(screen.contains("time in service: Read "), "{screen}");
     assert!(screen.contains("requests at a turn "), "{screen}");
-    let page = report::html(&[report::Named::new("run.json".to_owned(), run)]);
+    let page = report::html(&[report::Named::new("run.json".to_owned(), run)], None);
     assert!(page.contains("How busy the loops of the plant were"));
     assert!(page.contains("What waited at the plant"));
 
@@ -241,9 +241,9 @@ fn run_spans_of_update_loops_stand_in_results_and_over_each_other_on_a_page() {
         assert!(screen.contains("run span p50 "), "{screen}");
         report::Named::new(format!("{threads}.json"), run)
     });
-    let page = report::html(&measured);
+    let page = report::html(&measured, None);
     assert!(page.contains("Run span of the plant, cumulative"));
-    let page = report::html(&measured[..1]);
+    let page = report::html(&measured[..1], None);
     assert!(page.contains("Run spans of the plant, by its own word"));
 }
 

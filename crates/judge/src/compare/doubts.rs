@@ -42,11 +42,7 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
         run.machine.clock_source.known().cloned()
     });
     differ("build of uaperf", &|run| {
-        let build = &run.machine.build;
-        Some(match build.flags.as_str() {
-            "" => format!("{} {}", build.version, build.profile),
-            flags => format!("{} {} {flags}", build.version, build.profile),
-        })
+        Some(run.machine.build.to_string())
     });
     differ("agents", &|run| Some(agents(run)));
     differ("security", &|run| {

@@ -143,12 +143,9 @@ impl Metric {
     pub fn of(self, phase: &Phase) -> Option<f64> {
         match self {
             Self::CpuPerValue => {
-                let sent = phase.pubsub.as_ref().and_then(|it| it.published.as_ref());
-                let values = match sent {
-                    Some(sent) => sent.values_per_s(),
-                    None => phase.values_per_s().filter(|_| phase.is_notified()),
-                };
-                spent(phase, "server", values?)
+                let values = phase.values_moved_per_s();
+                let values = values.filter(|_| phase.is_notified())?;
+                spent(phase, "server", values)
             }
             Self::ReceiverCpuPerValue => match &phase.pubsub {
                 // Of its threads alone: the rest of this process has other work.

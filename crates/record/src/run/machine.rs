@@ -1,5 +1,7 @@
 //! On what a result was measured.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
@@ -65,4 +67,15 @@ pub struct Build {
     pub flags: String,
     /// It checks itself as it runs, which makes its times worthless.
     pub debug_assertions: bool,
+}
+
+impl fmt::Display for Build {
+    /// Its version, and how it was built: `0.1.0 (release, -C target-cpu=native)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}", self.version, self.profile)?;
+        if !self.flags.is_empty() {
+            write!(f, ", {}", self.flags)?;
+        }
+        f.write_str(")")
+    }
 }

@@ -485,6 +485,15 @@ impl Phase {
         }
     }
 
+    /// Values a second that the system that is looked at moved: of a publisher those that it sent, else those that came.
+    pub fn values_moved_per_s(&self) -> Option<f64> {
+        let sent = self.pubsub.as_ref().and_then(|it| it.published.as_ref());
+        match sent {
+            Some(sent) => sent.values_per_s(),
+            None => self.values_per_s(),
+        }
+    }
+
     /// Values that were sent or promised and never came; none where nothing tells of it.
     pub fn lost(&self) -> Option<u64> {
         match (&self.subscriptions, &self.pubsub) {

@@ -85,20 +85,29 @@ fn seconds(begin: f64, at_ns: u64) -> f64 {
     begin + at_ns as f64 / 1e9
 }
 
+/// A row of the course of one of several phases.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    phase: usize,
+    course: &'a CpuCourse,
+    row: usize,
+}
+
 /// One row after another, and a gap between phases.
 fn rows(
     of: &[(f64, &CpuCourse)],
-    value: impl Fn(&CpuCourse, usize) -> Option<f64>,
-    has: impl Fn(&CpuCourse, usize) -> bool,
+    value: impl Fn(Row<'_>) -> Option<f64>,
+    has: impl Fn(Row<'_>) -> bool,
 ) -> Vec<(f64, f64)> {
     let mut points = Vec::new();
-    for (begin, course) in of {
+    for (phase, (begin, course)) in of.iter().enumerate() {
         if !points.is_empty() {
             points.push((*begin, f64::NAN));
         }
         for (row, at) in course.at_ns.iter().enumerate() {
-            if has(course, row) {
-                let value = value(course, row).unwrap_or(f64::NAN);
+            let row = Row { phase, course, row };
+            if has(row) {
+                let value = value(row).unwrap_or(f64::NAN);
                 points.push((seconds(*begin, *at), value));
             }
         }
@@ -107,9 +116,14 @@ fn rows(
 }
 
 fn by_part(of: &[(f64, &CpuCourse)]) -> Vec<Series> {
-    let known = |it: &CpuCourse, row: usize| it.user_cores.get(row).is_some_and(Option::is_some);
+    let known = |it: Row| {
+        it.course
+            .user_cores
+            .get(it.row)
+            .is_some_and(Option::is_some)
+    };
     let series = |name: &str, colour, value: fn(&CpuCourse) -> &Vec<Option<f64>>| {
-        let value = move |it: &CpuCourse, row: usize| *value(it).get(row)?;
+        let value = move |it: Row| *value(it.course).get(it.row)?;
         Series::new(name, name, colour, rows(of, value, known))
     };
     vec![
@@ -135,10 +149,11 @@ fn cores(course: &CpuCourse) -> Vec<Named<'_>> {
 
 /// Parts above each other, the busiest first, and what is left.
 fn by_name(of: &[(f64, &CpuCourse)], parts: fn(&CpuCourse) -> Vec<Named<'_>>) -> Vec<Series> {
+    let parts: Vec<Vec<Named>> = of.iter().map(|(_, it)| parts(it)).collect();
     // Of several phases the names of all, those that come first first.
-    let mut names: Vec<String> = Vec::new();
-    for (name, _) in of.iter().flat_map(|(_, it)| parts(it)) {
-        if !names.contains(&name) {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in parts.iter().flatten() {
+        if !names.contains(&name.as_str()) {
             names.push(name);
         }
     }
@@ -146,30 +161,31 @@ fn by_name(of: &[(f64, &CpuCourse)], parts: fn(&CpuCourse) -> Vec<Named<'_>>) ->
     if names.is_empty() {
         return Vec::new();
     }
-    let cores = |course: &CpuCourse, name: &str, row: usize| -> f64 {
-        let parts = parts(course);
-        let part = parts.iter().find(|it| it.0 == name);
-        let known = part.and_then(|it| *it.1.get(row)?);
+    let cores = |it: Row, name: &str| -> f64 {
+        let parts = parts.get(it.phase).into_iter().flatten();
+        let mut known = parts.filter(|part| part.0 == name);
+        let known = known.next().and_then(|part| *part.1.get(it.row)?);
         known.unwrap_or(0.0)
     };
-    let always = |_: &CpuCourse, _: usize| true;
+    let whole = |it: Row| *it.course.cpu_cores.get(it.row)?;
     let mut series: Vec<Series> = names
         .iter()
         .enumerate()
         .map(|(n, name)| {
-            let value = |it: &CpuCourse, row: usize| {
-                let _known = (*it.cpu_cores.get(row)?)?;
-                Some(cores(it, name, row))
-            };
-            Series::new(name, name, n, rows(of, value, always))
+            let value = |it: Row| whole(it).map(|_| cores(it, name));
+            Series::new(name, name, n, rows(of, value, |_| true))
         })
         .collect();
-    let others = |it: &CpuCourse, row: usize| {
-        let all = (*it.cpu_cores.get(row)?)?;
-        let known: f64 = names.iter().map(|name| cores(it, name, row)).sum();
-        Some((all - known).max(0.0))
+    let others = |it: Row| {
+        let known: f64 = names.iter().map(|name| cores(it, name)).sum();
+        Some((whole(it)? - known).max(0.0))
     };
-    series.push(Series::new("others", "others", 7, rows(of, others, always)));
+    series.push(Series::new(
+        "others",
+        "others",
+        7,
+        rows(of, others, |_| true),
+    ));
     series
 }
 

@@ -202,16 +202,7 @@ fn machine(run: &Run) -> String {
         known(&machine.governor).map(|it| format!("governor {it}")),
         known(&machine.clock_source).map(|it| format!("clock {it}")),
         known(&machine.cryptography).map(|it| format!("cryptography by {it}")),
-        Some(match machine.build.flags.as_str() {
-            "" => format!(
-                "uaperf {} ({})",
-                machine.build.version, machine.build.profile
-            ),
-            flags => format!(
-                "uaperf {} ({}, {flags})",
-                machine.build.version, machine.build.profile
-            ),
-        }),
+        Some(format!("uaperf {}", machine.build)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

@@ -58,13 +58,9 @@ const SCRIPT: &str = include_str!("script.js");
 /// As many runs are shown in full; of more, what they have in common.
 const IN_FULL: usize = 4;
 
-/// A report of one or several runs.
-pub fn html(runs: &[Named]) -> String {
-    html_over(runs, None)
-}
-
-/// The same with curves over a figure that was measured, such as values per second, in place of what was varied.
-pub fn html_over(runs: &[Named], x: Option<Metric>) -> String {
+/// A report of one or several runs. Curves are over `x`, a figure that was measured such as values per second, or over what
+/// was varied.
+pub fn html(runs: &[Named], x: Option<Metric>) -> String {
     let title = match runs {
         [one] => format!("{} {}", one.run.command, unit::when(one.run.started)),
         _ => format!("{} runs", runs.len()),

@@ -79,7 +79,7 @@ fn what_is_left_out_is_on_the_screen_the_page_and_in_the_table() {
     ];
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let screen = one_line(&summary(&run, Style::PLAIN));
-    let page = one_line(&report::html(&[Named::new("r", run.clone())]));
+    let page = one_line(&report::html(&[Named::new("r", run.clone())], None));
     for word in words {
         assert!(screen.contains(word), "{screen}");
         assert!(page.contains(word), "{page}");

@@ -207,11 +207,7 @@ fn rows_of_a_table_have_what_was_lost() {
 #[test]
 fn a_page_tells_how_evenly_subscriptions_were_served_and_of_what_their_delays_are_made() {
     let run = notified(Trouble::Much);
-    let page = report::html(&[report::Named {
-        name: "run.json".into(),
-        run,
-        varied: Vec::new(),
-    }]);
+    let page = report::html(&[report::Named::new("run.json", run)], None);
     for words in [
         "Jain's index of the values an item over all subscriptions: 1.000",
         "15.2 B on the wire for each value",

@@ -30,7 +30,7 @@ use super::watched::LOOK;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::quick::usage::{self, Watch};
-use crate::quick::{by_hand, energy, status_name};
+use crate::quick::{by_hand, status_name};
 
 /// What secures messages, for both ends.
 #[derive(Default)]
@@ -67,9 +67,7 @@ impl Asked {
         (quiet, control): (bool, &Control),
         global: &Global,
     ) -> anyhow::Result<Run> {
-        self.common.energy.makes_no_step()?;
-        let no_step = |_| Err(energy::no_step().into());
-        let counting = self.common.energy.begin(control, quiet, &no_step)?;
+        let counting = self.common.energy.begin(control, quiet, None)?;
         let mut run = self.carry_out(phase, (quiet, control), global)?;
         if let Some(counted) = counting.map(|it| it.finish(control))
             && let Some(measured) = run.phases.first_mut()

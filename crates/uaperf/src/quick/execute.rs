@@ -112,7 +112,10 @@ pub fn measure(
     let before = witnesses();
     let quiet = common.output.printed.is_quiet();
     let make_step = |long| super::step::make(common, targets, long, control, global);
-    let counting = common.output.energy.begin(control, quiet, &make_step)?;
+    let counting = common
+        .output
+        .energy
+        .begin(control, quiet, Some(&make_step))?;
     // Whatever stops it from now on, what nodes held is put back.
     let stopped = |error| {
         for note in writer.iter().flat_map(|it| it.restore(&looked)) {

@@ -3,20 +3,21 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support;
 use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::process::Stdio;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use crate::support::{Said, Telling, command, json, signal};
 use bad::{BadProcess, Fault};
 use peers::StartOptions;
 use peers::testing::{require, start};
 use plant::{PasswordHash, Rights, Users};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::support;
+use crate::support::{Said, Telling, command, json, signal};
 
 mod bad;
 

@@ -3,11 +3,11 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
 
+use crate::support;
 use crate::support::lab::Lab;
 use crate::support::node::{self, Node, free_port};
 use crate::support::{Said, Server, command};

@@ -4,16 +4,17 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use crate::support;
-use crate::support::network;
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Said, Server, command};
 use serde_json::Value;
+
+use crate::support;
+use crate::support::network;
+use crate::support::{Said, Server, command};
 
 /// A network of this thread's own; without it the test is skipped, as others would be asked.
 fn alone(test: &str) -> bool {

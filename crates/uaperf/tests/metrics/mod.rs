@@ -4,7 +4,6 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use crate::support;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -12,8 +11,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Said, Server, command, program, text};
 use serde_json::Value;
+
+use crate::support;
+use crate::support::{Said, Server, command, program, text};
 
 mod judge;
 mod receiver;

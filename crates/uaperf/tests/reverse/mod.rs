@@ -3,15 +3,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use crate::support;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Stdio;
 
+use tempfile::TempDir;
+
+use crate::support;
 use crate::support::node::{self, Node, free_port};
 use crate::support::{Said, Server};
-use tempfile::TempDir;
 
 /// A plant that dials a port of this machine.
 fn dials(folder: &Path, port: u16, more: &[&str]) -> Server {

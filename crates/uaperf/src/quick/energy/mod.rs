@@ -70,12 +70,6 @@ const EVERY: Duration = Duration::from_millis(100);
 /// A meter's program may write later than it measures: so long is waited for the end of what is wanted.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why a phase of PubSub does not find out the clock of a meter.
-pub fn no_step() -> Failure {
-    Failure::usage("--meter-align: a phase of PubSub makes no step of Reads")
-        .hint("--meter-offset SECONDS")
-}
-
 fn step_length(text: &str) -> Result<Duration, String> {
     let long = duration::parse(text).map_err(|error| error.to_string())?;
     match (Duration::from_millis(500)..=Duration::from_secs(600)).contains(&long) {
@@ -165,20 +159,12 @@ struct Placed {
 pub type MakeStep<'a> = &'a dyn Fn(Duration) -> anyhow::Result<(f64, f64)>;
 
 impl Args {
-    /// Of a load that is no requests nobody can make a step of Reads.
-    pub fn makes_no_step(&self) -> Result<(), Failure> {
-        match self.meter_align {
-            Some(_) => Err(no_step()),
-            None => Ok(()),
-        }
-    }
-
-    /// Begins, with the time without load, if energy was asked for.
+    /// Begins, with the time without load, if energy was asked for. A load of PubSub makes no step.
     pub fn begin(
         &self,
         control: &Control,
         quiet: bool,
-        make_step: MakeStep<'_>,
+        make_step: Option<MakeStep<'_>>,
     ) -> anyhow::Result<Option<Counting<'_>>> {
         if self.meter.is_none() && !self.energy {
             return match self.idle {
@@ -205,9 +191,13 @@ impl Args {
         }
         let clock = Clock::new();
         let sampler = self.energy.then(|| Sampler::start(clock));
-        let step = match self.meter_align {
-            None => None,
-            Some(long) => Some(self.step(long, clock, control, quiet, make_step)?),
+        let step = match (self.meter_align, make_step) {
+            (None, _) => None,
+            (Some(long), Some(make)) => Some(self.step(long, clock, control, quiet, make)?),
+            (Some(_), None) => {
+                let told = "--meter-align: a phase of PubSub makes no step of Reads";
+                return Err(Failure::usage(told).hint("--meter-offset SECONDS").into());
+            }
         };
         if !quiet && !idle.is_zero() {
             tell!(
@@ -411,15 +401,12 @@ impl Counted {
 
 /// Operations that ended in the window, and values: of a publisher those that it sent in as much time. A datagram is no operation.
 fn done(phase: &Phase) -> (u64, u64) {
-    let Some(told) = &phase.pubsub else {
+    if phase.pubsub.is_none() {
         return (phase.total.completed, phase.total.values);
-    };
-    let per_s = match &told.published {
-        Some(sent) => sent.values_per_s(),
-        None => phase.values_per_s(),
-    };
+    }
+    let per_s = phase.values_moved_per_s().unwrap_or(0.0);
     let seconds = phase.to_ns.saturating_sub(phase.from_ns) as f64 / 1e9;
-    (0, (per_s.unwrap_or(0.0) * seconds).round() as u64)
+    (0, (per_s * seconds).round() as u64)
 }
 
 fn mean(it: &Within) -> Mean {
