@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
+use wire::types::StatusCode;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
@@ -91,6 +92,21 @@ counters! {
     acknowledged,
 }
 
+impl Counters {
+    /// A request was answered with a ServiceFault.
+    pub fn refused(&self, status: StatusCode) {
+        self.rejected_requests.add(1);
+        if matches!(
+            status,
+            StatusCode::BadSessionIdInvalid
+                | StatusCode::BadSecureChannelIdInvalid
+                | StatusCode::BadSessionNotActivated
+        ) {
+            self.security_rejected_requests.add(1);
+        }
+    }
+}
+
 /// One count.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
@@ -104,7 +120,8 @@ impl Count {
 
     /// So many less.
     pub fn sub(&self, n: u64) {
-        self.0.fetch_sub(n, Ordering::Relaxed);
+        let before = self.0.fetch_sub(n, Ordering::Relaxed);
+        debug_assert!(before >= n, "{n} fewer than {before}");
     }
 
     /// How many.

@@ -10,6 +10,7 @@ use wire::types::StatusCode;
 use super::link::Link;
 use super::long::{Behind, Hall, Long, Rest, Way};
 use super::response::{encode_fault, handle_of};
+use super::{Account, Asked};
 use crate::fault::MessageFate;
 use crate::service::steps::Work;
 
@@ -27,15 +28,17 @@ impl Link {
     /// Sends a response, or begins to: `write` gives what is left of it.
     pub fn begin(
         &mut self,
-        id: RequestId,
-        handle: u32,
+        account: Account,
+        asked: Asked,
         now: Now,
         write: impl FnOnce(&mut Vec<u8>) -> Option<Rest>,
     ) -> Result<(), SendError> {
+        let Asked { id, handle, .. } = asked;
         if let Some(long) = &mut self.long {
             let mut body = Vec::new();
             let rest = write(&mut body);
             long.behind.push_back(Behind {
+                account,
                 id,
                 message: None,
                 body,
@@ -47,7 +50,7 @@ impl Link {
             let mut body = Vec::new();
             return match write(&mut body) {
                 None => self.respond(id, now.mono, |out| out.extend_from_slice(&body)),
-                Some(rest) => self.begin_rest((id, handle), body, rest, VecDeque::new()),
+                Some(rest) => self.begin_rest(account, (id, handle), body, rest, VecDeque::new()),
             };
         }
         let mut rest = None;
@@ -57,13 +60,15 @@ impl Link {
         })?;
         if let (Some(unfinished), Some(rest)) = (begun, rest) {
             let most = self.connection.most();
-            self.long = Some(Box::new(Long::new((id, handle), unfinished, rest, most)));
+            let asked = (id, handle);
+            self.long = Some(Box::new(Long::new(account, asked, unfinished, rest, most)));
         }
         Ok(())
     }
 
     fn begin_rest(
         &mut self,
+        account: Account,
         (id, handle): (RequestId, u32),
         body: Vec<u8>,
         mut rest: Rest,
@@ -82,6 +87,7 @@ impl Link {
             }
         };
         self.long = Some(Box::new(Long {
+            account,
             id,
             handle,
             way,
@@ -135,15 +141,16 @@ impl Link {
             if !matches!(part, Part::More)
                 && let Some(ended) = self.long.take()
             {
-                self.end(*ended, part, hall.now);
+                self.end(*ended, part, hall);
             }
         }
         !self.connection.pending().is_empty()
     }
 
     /// A long answer has ended: those behind it follow, up to the next long one.
-    fn end(&mut self, ended: Long, part: Part, now: Now) {
+    fn end(&mut self, ended: Long, part: Part, hall: &Hall<'_>) {
         let Long {
+            account,
             id,
             handle,
             way,
@@ -156,9 +163,11 @@ impl Link {
                 if status != StatusCode::BadResponseTooLarge {
                     let _ = self.connection.abort(id, status);
                 }
+                account.failed(hall.sessions, status);
+                hall.shared.counters.refused(status);
             }
-            (Part::Failed(status), _) => self.say(id, handle, status, now),
-            (_, Way::Kept(body)) => self.follow(id, None, &body, now),
+            (Part::Failed(status), _) => self.say(account, (id, handle), status, hall),
+            (_, Way::Kept(body)) => self.follow(account, (id, None), &body, hall),
             (_, Way::Out(_)) => {
                 if let Some(astray) = &mut self.astray {
                     astray.passed(&mut self.connection);
@@ -167,39 +176,50 @@ impl Link {
         }
         while let Some(next) = behind.pop_front() {
             let Behind {
+                account,
                 id,
                 message,
                 body,
                 rest,
             } = next;
             let Some(rest) = rest else {
-                self.follow(id, message, &body, now);
+                self.follow(account, (id, message), &body, hall);
                 continue;
             };
             // A channel that has ended needs none of them.
             let handle = handle_of(&body);
-            let _ = self.begin_rest((id, handle), body, rest, behind);
+            let _ = self.begin_rest(account, (id, handle), body, rest, behind);
             return;
         }
     }
 
     fn follow(
         &mut self,
-        id: RequestId,
-        message: Option<(u32, MessageFate)>,
+        account: Account,
+        (id, message): (RequestId, Option<(u32, MessageFate)>),
         body: &[u8],
-        now: Now,
+        hall: &Hall<'_>,
     ) {
-        let sent = self.respond_as(id, message, now.mono, |out| out.extend_from_slice(body));
+        let write = |out: &mut Vec<u8>| out.extend_from_slice(body);
+        let sent = self.respond_as(id, message, hall.now.mono, write);
         if let Err(SendError::TooLarge { .. }) = sent {
-            self.say(id, handle_of(body), StatusCode::BadResponseTooLarge, now);
+            let asked = (id, handle_of(body));
+            self.say(account, asked, StatusCode::BadResponseTooLarge, hall);
         }
     }
 
     /// A fault of a few bytes fits into every agreement.
-    fn say(&mut self, id: RequestId, handle: u32, status: StatusCode, now: Now) {
-        let _ = self.respond(id, now.mono, |out| {
-            encode_fault(handle, status, now.utc, out);
+    fn say(
+        &mut self,
+        account: Account,
+        (id, handle): (RequestId, u32),
+        status: StatusCode,
+        hall: &Hall<'_>,
+    ) {
+        account.failed(hall.sessions, status);
+        hall.shared.counters.refused(status);
+        let _ = self.respond(id, hall.now.mono, |out| {
+            encode_fault(handle, status, hall.now.utc, out);
         });
     }
 }

@@ -9,7 +9,7 @@ use wire::types::{CallRequest, StatusCode};
 
 use super::between_loops::Checked;
 use super::link::Errand;
-use super::{EventLoop, Mail, SlotId};
+use super::{Account, Asked, EventLoop, Mail, SlotId};
 use crate::diagnostics::Service;
 use crate::service::Desk;
 use crate::service::check;
@@ -82,14 +82,10 @@ impl EventLoop {
         self.effort.look_at(there);
         let (id, handle) = (checked.id, checked.request.request_header.request_handle);
         let token = space::raw(&checked.request.request_header.authentication_token);
-        let session = self.sessions.find(token).ok();
-        let session = session.and_then(|session| self.sessions.get(session));
-        let record = session.map(|session| Arc::clone(&session.record));
-        if let Err(status) = self.answer_checked(link, checked) {
-            if let Some(record) = &record {
-                record.failed(Some(Service::Call), status);
-            }
-            self.fault(link, id, handle, status);
+        let account = self.account(token, Some(Service::Call));
+        let asked = Asked { link, id, handle };
+        if let Err(status) = self.answer_checked(account, asked, checked) {
+            self.fault(account, asked, status);
         }
         if let Some(there) = self.links.get_mut(link) {
             self.effort.leave(there);
@@ -97,13 +93,17 @@ impl EventLoop {
         self.flush(link);
     }
 
-    fn answer_checked(&mut self, link: SlotId, mut checked: Checked) -> Result<(), StatusCode> {
+    fn answer_checked(
+        &mut self,
+        account: Account,
+        asked: Asked,
+        mut checked: Checked,
+    ) -> Result<(), StatusCode> {
         let header = &checked.request.request_header;
-        let handle = header.request_handle;
         // What is left of it has its own share of the session's memory.
         drop(checked.held);
         // It may have ended meanwhile.
-        let number = self.session_for(space::raw(&header.authentication_token), link)?;
+        let number = self.session_for(space::raw(&header.authentication_token), asked.link)?;
         let session = self.sessions.get_mut(number);
         let mut desk = Desk {
             shared: &self.shared,
@@ -114,6 +114,6 @@ impl EventLoop {
             now: self.now,
         };
         let steps = desk.call_knowing(&mut checked.request, checked.outcomes)?;
-        self.take_steps((link, checked.id, handle), number, steps, checked.bytes)
+        self.take_steps(account, asked, number, (steps, checked.bytes))
     }
 }

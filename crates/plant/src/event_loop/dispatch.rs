@@ -11,7 +11,7 @@ use super::between_loops::Decoded;
 use super::link::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
-use super::{EventLoop, Mail, SlotId};
+use super::{Account, Asked, EventLoop, Mail, SlotId};
 use crate::diagnostics::Service;
 use crate::internals::Task;
 use crate::service::steps::{Steps, Work};
@@ -93,24 +93,28 @@ impl EventLoop {
             Ok(request) => request,
             Err(error) => {
                 let handle = error.request_handle.unwrap_or(0);
-                return self.fault(link, id, handle, error.status());
+                let asked = Asked { link, id, handle };
+                return self.fault(Account::NOBODY, asked, error.status());
             }
         };
-        let handle = request.header().request_handle;
+        let asked = Asked {
+            link,
+            id,
+            handle: request.header().request_handle,
+        };
         let token = space::raw(&request.header().authentication_token);
-        let session = self.sessions.find(token).ok();
-        let service = Service::of(&request);
+        let account = self.account(token, Service::of(&request));
         let creates = matches!(request, Request::CreateSession(_));
         if is_walked(&request) || (creates && self.acceptor.leads) {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
                 Ok(()) => self.request(link, id, &body),
-                Err(_) => self.fault(link, id, handle, StatusCode::BadDecodingError),
+                Err(_) => self.fault(account, asked, StatusCode::BadDecodingError),
             };
         }
         let task = Task::of(&request);
-        if self.answer_decoded((link, id), body, request, (service, session)) {
+        if self.answer_decoded(asked, body, request, account) {
             self.did(task, Some(begun));
         }
     }
@@ -118,37 +122,29 @@ impl EventLoop {
     /// Answers it, or hands it on. Whether it is done here.
     fn answer_decoded(
         &mut self,
-        (link, id): (SlotId, RequestId),
+        asked: Asked,
         body: &[u8],
         mut request: Request,
-        (service, session): (Option<Service>, Option<SlotId>),
+        account: Account,
     ) -> bool {
-        let handle = request.header().request_handle;
-        let record = session.and_then(|session| self.sessions.get(session));
-        let record = record.map(|session| Arc::clone(&session.record));
-        if let Some(record) = &record {
-            record.asked(service, self.now.utc);
-        }
-        let answered = match self.dispatch((link, id), body, &mut request) {
+        self.has_come(account);
+        let answered = match self.dispatch((asked.link, asked.id), body, &mut request) {
             Ok(Given::Whole(mut response)) => {
                 let header = response.header_mut();
-                header.request_handle = handle;
+                header.request_handle = asked.handle;
                 header.timestamp = DateTime::from(self.now.utc);
-                self.respond_with(link, id, response);
+                self.respond_with(account, asked, response);
                 Ok(())
             }
             Ok(Given::Steps(session, steps)) => {
-                self.take_steps((link, id, handle), session, steps, body.len())
+                self.take_steps(account, asked, session, (steps, body.len()))
             }
             Ok(Given::Later) => Ok(()),
             Ok(Given::Elsewhere) => return false,
             Err(status) => Err(status),
         };
         if let Err(status) = answered {
-            if let Some(record) = &record {
-                record.failed(service, status);
-            }
-            self.fault(link, id, handle, status);
+            self.fault(account, asked, status);
         }
         if body.len() > DECODED_AT_ONCE {
             // What nobody took of it may take as long to forget as to decode.
@@ -242,14 +238,14 @@ impl EventLoop {
     /// Does the first of many operations, mostly all of them.
     pub(super) fn take_steps(
         &mut self,
-        (link, id, handle): (SlotId, RequestId, u32),
+        account: Account,
+        asked: Asked,
         session: SlotId,
-        mut steps: Steps,
-        request: usize,
+        (mut steps, request): (Steps, usize),
     ) -> Result<(), StatusCode> {
-        let now = self.now;
-        let (Some(there), Some(held)) = (self.links.get_mut(link), self.sessions.get_mut(session))
-        else {
+        let (now, handle) = (self.now, asked.handle);
+        let link = self.links.get_mut(asked.link);
+        let (Some(there), Some(held)) = (link, self.sessions.get_mut(session)) else {
             return Ok(());
         };
         if request > DECODED_AT_ONCE {
@@ -267,7 +263,7 @@ impl EventLoop {
             timers: &mut self.timers,
             now,
         };
-        let sent = there.begin(id, handle, now, |out| {
+        let sent = there.begin(account, asked, now, |out| {
             let start = out.len();
             steps.begin(handle, &desk, out);
             match steps.go_on(&mut desk, &mut work, PIECE, out) {
@@ -281,14 +277,15 @@ impl EventLoop {
                 }
             }
         });
-        if failed.is_some() {
-            self.shared.counters.rejected_requests.add(1);
+        if let Some(status) = failed {
+            account.failed(&self.sessions, status);
+            self.shared.counters.refused(status);
         }
         self.effort.add(work.spent());
         self.answer_publish(session);
         self.faults_changed();
         if let Err(error) = sent {
-            self.not_sent(link, id, handle, &error);
+            self.not_sent(account, asked, &error);
         }
         Ok(())
     }

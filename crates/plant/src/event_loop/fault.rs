@@ -7,12 +7,14 @@ use std::time::Duration;
 use mio::net::TcpListener;
 use tracing::warn;
 use wire::server::RequestId;
+use wire::service::Request;
 use wire::template::walk::RequestHead;
 use wire::time::Instant;
 
 use super::link::Link;
 use super::slower::Slower;
-use super::{Due, EventLoop, Mail, SlotId};
+use super::{Account, Asked, Due, EventLoop, Mail, SlotId};
+use crate::diagnostics::Service;
 use crate::fault::{Class, RequestFate, Tick};
 
 /// Who stands still looks this often whether all is over.
@@ -83,7 +85,16 @@ impl EventLoop {
         let astray = there.astray.get_or_insert_default();
         astray.expect(id, &fate);
         if let Some(status) = fate.bad {
-            self.fault(link, id, head.request_handle, status);
+            let asked = Asked {
+                link,
+                id,
+                handle: head.request_handle,
+            };
+            let request = Request::decode(body, &self.shared.decoding).ok();
+            let service = request.as_ref().and_then(Service::of);
+            let account = self.account(head.authentication_token, service);
+            self.has_come(account);
+            self.fault(account, asked, status);
             return false;
         }
         // One that shares its thread stands still from its next turn on, and answers this behind that.
@@ -164,7 +175,12 @@ impl EventLoop {
         {
             let released = link.release(now);
             for (request, handle, error) in released.failed {
-                self.not_sent(id, request, handle, &error);
+                let asked = Asked {
+                    link: id,
+                    id: request,
+                    handle,
+                };
+                self.not_sent(Account::NOBODY, asked, &error);
             }
             let Some((request, body)) = released.request else {
                 break;

@@ -225,6 +225,11 @@ impl Link {
 
     /// Forgets the loop that it comes from: its turn, its timers and its sessions.
     pub fn forget_loop(&mut self) {
+        debug_assert!(
+            !self.is_engaged(),
+            "this loop has something under way for it"
+        );
+        debug_assert!(self.leaving.is_none(), "it leaves with what it waited with");
         self.turn = Turn::Open;
         self.worked = (0, 0);
         self.timer = None;

@@ -9,7 +9,7 @@ use wire::server::{RequestId, Unfinished};
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use super::{SlotId, Slots, Timers};
+use super::{Account, SlotId, Slots, Timers};
 use crate::fault::MessageFate;
 use crate::service::steps::{Steps, Work};
 use crate::service::{Desk, read, write};
@@ -98,6 +98,7 @@ impl Rest {
 /// A response that waits for the end of another one.
 #[derive(Debug)]
 pub struct Behind {
+    pub account: Account,
     pub id: RequestId,
     /// It is a message of this subscription, with this fate.
     pub message: Option<(u32, MessageFate)>,
@@ -118,6 +119,7 @@ pub enum Way {
 /// A long answer on its way.
 #[derive(Debug)]
 pub struct Long {
+    pub account: Account,
     pub id: RequestId,
     pub handle: u32,
     pub way: Way,
@@ -128,6 +130,7 @@ pub struct Long {
 impl Long {
     /// Something is written, and there is a rest. The client takes a response of at most so many bytes.
     pub fn new(
+        account: Account,
         (id, handle): (RequestId, u32),
         unfinished: Unfinished,
         mut rest: Rest,
@@ -135,6 +138,7 @@ impl Long {
     ) -> Self {
         rest.measure_within(unfinished.written(), most);
         Self {
+            account,
             id,
             handle,
             way: Way::Out(unfinished),
@@ -143,7 +147,7 @@ impl Long {
         }
     }
 
-    /// Keeps a response until this one has ended.
+    /// Keeps a response until this one has ended. Nobody is counted if it turns out too long: it is not known any more whose it is.
     pub fn keep(
         &mut self,
         id: RequestId,
@@ -153,6 +157,7 @@ impl Long {
         let mut body = Vec::new();
         write(&mut body);
         self.behind.push_back(Behind {
+            account: Account::NOBODY,
             id,
             message,
             body,

@@ -11,7 +11,7 @@ use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
 use super::between_loops::{Caller, Checked, Decoded, Given, Led, Moved, Secured, Wanted, Wish};
-use super::{Asked, EventLoop, SlotId};
+use super::{Account, Asked, EventLoop, SlotId};
 use crate::line::Dialled;
 
 /// What others tell a loop.
@@ -131,7 +131,7 @@ impl EventLoop {
             Mail::Moved(moved) => self.arrived(*moved),
             Mail::NotActivated(asked, status) => {
                 self.proved(asked.link);
-                self.fault(asked.link, asked.id, asked.handle, status);
+                self.fault(Account::NOBODY, asked, status);
                 self.flush(asked.link);
             }
             Mail::MakeRoom => {

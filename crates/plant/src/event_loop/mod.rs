@@ -2,6 +2,7 @@
 //! clients in, and has those who have no session, so that they are in nobody's way.
 
 mod acceptor;
+mod account;
 mod alarm;
 mod answering;
 mod arriving;
@@ -41,6 +42,7 @@ mod walked;
 mod writing;
 mod wss;
 
+pub use account::Account;
 pub use alarm::Alarm;
 pub use between_loops::Secured;
 pub use hosted::{Desk, Next};

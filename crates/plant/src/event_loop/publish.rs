@@ -12,7 +12,7 @@ use wire::time::{Instant, Now};
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::link::{HIGH_WATER, Link};
-use super::{Asked, Due, EventLoop, SlotId, Timers};
+use super::{Account, Asked, Due, EventLoop, SlotId, Timers};
 use crate::diagnostics::{Service, session_node};
 use crate::event::{Audit, EventKind, Field};
 use crate::fault::MessageFate;
@@ -32,30 +32,30 @@ impl EventLoop {
     /// Takes a Publish request.
     pub(super) fn publish(
         &mut self,
-        link: SlotId,
-        id: RequestId,
+        asked: Asked,
         session: SlotId,
         body: &[u8],
         head: &RequestHead<'_>,
     ) {
+        let account = Account::of(session, Service::Publish);
+        self.has_come(account);
         let again;
         let request = match walk::PublishRequest::parse(body) {
-            Err(WalkError::Unusual { .. }) => {
-                again = canonical(body, &self.shared.decoding).unwrap_or_default();
-                walk::PublishRequest::parse(&again)
-            }
+            Err(WalkError::Unusual { .. }) => match canonical(body, &self.shared.decoding) {
+                Ok(spelled) => {
+                    again = spelled;
+                    walk::PublishRequest::parse(&again)
+                }
+                Err(status) => return self.fault(account, asked, status),
+            },
             request => request,
         };
         let Ok(request) = request else {
-            return self.fault(link, id, head.request_handle, StatusCode::BadDecodingError);
+            return self.fault(account, asked, StatusCode::BadDecodingError);
         };
-        if let Some(held) = self.sessions.get(session) {
-            held.record.asked(Some(Service::Publish), self.now.utc);
-        }
         let results = request.acknowledgements;
         if results.count() > MOST_ACKNOWLEDGED {
-            let status = StatusCode::BadTooManyOperations;
-            return self.fault(link, id, head.request_handle, status);
+            return self.fault(account, asked, StatusCode::BadTooManyOperations);
         }
         let most = results.count() * size_of::<StatusCode>();
         let mut held = None;
@@ -64,8 +64,7 @@ impl EventLoop {
         {
             let mut taken = session.budget.hold();
             if taken.set(most).is_err() {
-                let status = StatusCode::BadOutOfMemory;
-                return self.fault(link, id, head.request_handle, status);
+                return self.fault(account, asked, StatusCode::BadOutOfMemory);
             }
             held = Some(taken);
         }
@@ -74,11 +73,7 @@ impl EventLoop {
         let results = results.collect();
         let hint = Duration::from_millis(u64::from(head.timeout_hint));
         let request = PublishRequest {
-            asked: Asked {
-                link,
-                id,
-                handle: head.request_handle,
-            },
+            asked,
             deadline: (!hint.is_zero()).then(|| self.now.mono + hint),
             results,
             held,
@@ -112,12 +107,9 @@ impl EventLoop {
     }
 
     pub(super) fn refuse(&mut self, session: SlotId, request: &PublishRequest, status: StatusCode) {
-        if let Some(held) = self.sessions.get(session) {
-            held.record.failed(Some(Service::Publish), status);
-        }
-        let Asked { link, id, handle } = request.asked;
-        self.fault(link, id, handle, status);
-        self.queues.dirty.push(link);
+        let account = Account::of(session, Service::Publish);
+        self.fault(account, request.asked, status);
+        self.queues.dirty.push(request.asked.link);
     }
 
     /// Brings Publish requests of a session and subscriptions that wait for them together.
@@ -165,7 +157,7 @@ impl EventLoop {
             if let Some((id, status)) = held.endings.pop_front() {
                 if let Some(request) = held.requests.pop_front() {
                     let now = self.now;
-                    self.send(&request, |out| status_change(id, status, now, out));
+                    self.send(session, &request, |out| status_change(id, status, now, out));
                 }
                 continue;
             }
@@ -234,7 +226,7 @@ impl EventLoop {
         if let Message::Notifications(count) = made {
             shared.counters.notifications.add(count as u64);
         }
-        self.responded(&request, sent);
+        self.responded(session, &request, sent);
     }
 
     /// Sends a message once more, if a fault has it so.
@@ -248,7 +240,7 @@ impl EventLoop {
         let Some(request) = held.requests.pop_front() else {
             return false;
         };
-        self.send(&request, |out| out.extend_from_slice(&body));
+        self.send(session, &request, |out| out.extend_from_slice(&body));
         if let Some(subscription) = self.subscriptions.get_mut(&id) {
             subscription.repeated();
         }
@@ -256,21 +248,31 @@ impl EventLoop {
     }
 
     /// Answers a Publish request; `write` appends subscriptionId to notificationMessage.
-    fn send(&mut self, request: &PublishRequest, write: impl FnOnce(&mut Vec<u8>)) {
+    fn send(
+        &mut self,
+        session: SlotId,
+        request: &PublishRequest,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
         let Some(link) = self.links.get_mut(request.asked.link) else {
             return;
         };
         let sent = respond_to(request, link, None, &mut self.lent.outbox, self.now, write);
-        self.responded(request, sent);
+        self.responded(session, request, sent);
     }
 
     /// A Publish request was answered, or its answer was too large.
-    fn responded(&mut self, request: &PublishRequest, sent: Result<(), SendError>) {
-        let Asked { link, id, handle } = request.asked;
+    fn responded(
+        &mut self,
+        session: SlotId,
+        request: &PublishRequest,
+        sent: Result<(), SendError>,
+    ) {
         if let Err(error) = &sent {
-            self.not_sent(link, id, handle, error);
+            let account = Account::of(session, Service::Publish);
+            self.not_sent(account, request.asked, error);
         }
-        self.queues.dirty.push(link);
+        self.queues.dirty.push(request.asked.link);
     }
 
     /// The server stops: each subscription says so as long as there are Publish requests, and the
@@ -284,7 +286,9 @@ impl EventLoop {
         let now = self.now;
         for (id, request) in subscriptions.into_iter().zip(requests.iter()) {
             let shutdown = StatusCode::BadShutdown;
-            self.send(request, |out| status_change(id, shutdown, now, out));
+            self.send(session, request, |out| {
+                status_change(id, shutdown, now, out)
+            });
         }
         let told = self.sessions.get(session);
         let told = told.map_or(0, |held| held.subscriptions.len());
@@ -401,7 +405,10 @@ impl EventLoop {
                 record.republished.bump();
                 self.shared.counters.republished.add(1);
             }
-            Err(error) => self.not_sent(link, id, handle, &error),
+            Err(error) => {
+                let account = Account::of(session, Service::Republish);
+                self.not_sent(account, Asked { link, id, handle }, &error);
+            }
         }
         Ok(())
     }
@@ -447,7 +454,12 @@ impl EventLoop {
             response_header: wire::service::response_header(header.request_handle, self.now.utc),
             cancel_count: cancelled.len() as u32,
         };
-        self.respond_with(link, id, response.into());
+        let asked = Asked {
+            link,
+            id,
+            handle: header.request_handle,
+        };
+        self.respond_with(Account::of(session, None), asked, response.into());
         Ok(())
     }
 }

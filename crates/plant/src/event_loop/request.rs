@@ -1,15 +1,11 @@
-//! A request: whose it is, which service, and the answer on its way back.
+//! A request: whose it is, and which service.
 
-use tracing::debug;
-use wire::channel::SendError;
 use wire::server::RequestId;
-use wire::service::Response;
 use wire::template::walk::{RequestHead, type_id};
 use wire::time::Instant;
-use wire::types::StatusCode;
 
-use super::response::encode_fault;
-use super::{EventLoop, SlotId};
+use super::{Account, Asked, EventLoop, SlotId};
+use crate::diagnostics::Service;
 use crate::internals::Task;
 
 impl EventLoop {
@@ -31,26 +27,36 @@ impl EventLoop {
         if let Some(home) = self.way_in(head) {
             return self.lead(link, &home, id, body);
         }
+        let asked = Asked {
+            link,
+            id,
+            handle: head.request_handle,
+        };
         match self.way_over(link, head) {
             Ok(None) => {}
             Ok(Some(home)) => return self.lead(link, &home, id, body),
-            Err(status) => return self.fault(link, id, head.request_handle, status),
+            Err(status) => return self.fault(Account::NOBODY, asked, status),
         }
-        let task = match head.type_id {
-            type_id::READ_REQUEST | type_id::WRITE_REQUEST => Task::walked(head.type_id),
-            type_id::PUBLISH_REQUEST => Task::PUBLISH,
+        let (task, service) = match head.type_id {
+            type_id::READ_REQUEST => (Task::READ, Service::Read),
+            type_id::WRITE_REQUEST => (Task::WRITE, Service::Write),
+            type_id::PUBLISH_REQUEST => (Task::PUBLISH, Service::Publish),
             _ => return self.decode(link, id, body),
         };
         let session = match self.session_for(head.authentication_token, link) {
             Ok(session) => session,
-            Err(status) => return self.fault(link, id, head.request_handle, status),
+            Err(status) => {
+                let account = self.account(head.authentication_token, Some(service));
+                self.has_come(account);
+                return self.fault(account, asked, status);
+            }
         };
         // Publish requests come by the million: of some it is known how long they take.
         let timed = task != Task::PUBLISH || self.measuring.is_next();
         let begun = timed.then(|| self.shared.clock.now().mono);
         match task {
-            Task::PUBLISH => self.publish(link, id, session, body, head),
-            _ => self.walk(link, id, session, body, head),
+            Task::PUBLISH => self.publish(asked, session, body, head),
+            _ => self.walk(asked, session, body, head),
         }
         self.did(task, begun);
     }
@@ -61,50 +67,6 @@ impl EventLoop {
         work.did(task);
         if let Some(begun) = begun {
             work.took(task, self.shared.clock.now().mono.since(begun));
-        }
-    }
-
-    /// Sends a response.
-    pub(super) fn respond_with(&mut self, link: SlotId, id: RequestId, response: Response) {
-        let (now, handle) = (self.now, response.header().request_handle);
-        let Some(there) = self.links.get_mut(link) else {
-            return;
-        };
-        let sent = there.respond(id, now.mono, |out| {
-            if response.encode(out).is_err() {
-                encode_fault(handle, StatusCode::BadEncodingError, now.utc, out);
-            }
-        });
-        if let Err(error) = sent {
-            self.not_sent(link, id, handle, &error);
-        }
-    }
-
-    /// Sends a ServiceFault.
-    pub(super) fn fault(&mut self, link: SlotId, id: RequestId, handle: u32, status: StatusCode) {
-        debug!(handle, %status, "request refused");
-        let counters = &self.shared.counters;
-        counters.rejected_requests.add(1);
-        if matches!(
-            status,
-            StatusCode::BadSessionIdInvalid
-                | StatusCode::BadSecureChannelIdInvalid
-                | StatusCode::BadSessionNotActivated
-        ) {
-            counters.security_rejected_requests.add(1);
-        }
-        let now = self.now;
-        if let Some(there) = self.links.get_mut(link) {
-            // A fault of a few bytes fits into every agreement; a channel that ended needs none.
-            let _ = there.respond(id, now.mono, |out| {
-                encode_fault(handle, status, now.utc, out);
-            });
-        }
-    }
-
-    pub(super) fn not_sent(&mut self, link: SlotId, id: RequestId, handle: u32, error: &SendError) {
-        if let SendError::TooLarge { .. } = error {
-            self.fault(link, id, handle, StatusCode::BadResponseTooLarge);
         }
     }
 }

@@ -7,8 +7,8 @@ use wire::types::StatusCode;
 
 use super::link::{Got, HIGH_WATER, Standing, WRITE};
 use super::long::Long;
-use super::walked::{Answer, answer_now};
-use super::{EventLoop, KEEP, SlotId};
+use super::walked::{Answer, answer_now, service};
+use super::{Account, Asked, EventLoop, KEEP, SlotId};
 use crate::fault::Class;
 use crate::internals::Task;
 use crate::service::steps::PART;
@@ -106,7 +106,7 @@ impl EventLoop {
         enum Step {
             Nothing,
             Answered,
-            NotSent(RequestId, u32, SendError),
+            NotSent(Account, Asked, SendError),
             Long(Box<Long>),
             Judge(wire::certificate::Certificate, Policy),
             Opened { renewed: bool },
@@ -156,7 +156,7 @@ impl EventLoop {
                     break;
                 }
                 Some(Polled::Request {
-                    id,
+                    id: request,
                     body: bytes,
                     mut reply,
                 }) => {
@@ -178,6 +178,7 @@ impl EventLoop {
                     match answer {
                         Answer::Given {
                             type_id,
+                            session,
                             handle,
                             work,
                             sent,
@@ -190,7 +191,12 @@ impl EventLoop {
                             }
                             match sent {
                                 Ok(()) => Step::Answered,
-                                Err(error) => Step::NotSent(id, handle, error),
+                                Err(error) => {
+                                    let (link, id) = (id, request);
+                                    let asked = Asked { link, id, handle };
+                                    let account = Account::of(session, service(type_id));
+                                    Step::NotSent(account, asked, error)
+                                }
                             }
                         }
                         Answer::Long {
@@ -208,7 +214,7 @@ impl EventLoop {
                         Answer::Later => {
                             body.clear();
                             body.extend_from_slice(bytes);
-                            Step::Request(id)
+                            Step::Request(request)
                         }
                     }
                 }
@@ -248,10 +254,10 @@ impl EventLoop {
                     // Answering gives a channel nothing to do.
                     continue;
                 }
-                Step::NotSent(request, handle, error) => {
+                Step::NotSent(account, asked, error) => {
                     answers += 1;
                     unflushed += 1;
-                    self.not_sent(id, request, handle, &error);
+                    self.not_sent(account, asked, &error);
                 }
                 Step::Long(long) => {
                     answers += 1;

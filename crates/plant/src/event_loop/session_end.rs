@@ -7,7 +7,7 @@ use wire::server::RequestId;
 use wire::types::{CloseSessionRequest, StatusCode};
 
 use super::timers::Due;
-use super::{Asked, EventLoop, SlotId};
+use super::{Account, Asked, EventLoop, SlotId};
 use crate::space;
 
 /// How long a session is there in any case that is not activated, when there are too many.
@@ -35,7 +35,12 @@ impl EventLoop {
             .close(request, channel, self.now)
             .map_err(|refusal| refusal.status())?;
         self.end_session(session, request.delete_subscriptions);
-        self.respond_with(link, id, response.into());
+        let asked = Asked {
+            link,
+            id,
+            handle: request.request_header.request_handle,
+        };
+        self.respond_with(Account::NOBODY, asked, response.into());
         Ok(())
     }
 
@@ -57,9 +62,8 @@ impl EventLoop {
         self.shared.counters.sessions.sub(1);
         self.shared.register.drop_session(session.record.number);
         for request in session.requests {
-            let Asked { link, id, handle } = request.asked;
-            self.fault(link, id, handle, StatusCode::BadSessionClosed);
-            self.queues.dirty.push(link);
+            self.fault(Account::NOBODY, request.asked, StatusCode::BadSessionClosed);
+            self.queues.dirty.push(request.asked.link);
         }
         for number in session.subscriptions {
             if delete_subscriptions {

@@ -17,7 +17,7 @@ use wire::types::{
 
 use super::between_loops::{Caller, Welcome, Wish};
 use super::link::{Errand, Link};
-use super::{Asked, EventLoop, Mail, Post, SlotId, user};
+use super::{Account, Asked, EventLoop, Mail, Post, SlotId, user};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
@@ -266,12 +266,13 @@ impl EventLoop {
                 {
                     advertise::move_to(endpoints, &urls);
                 }
-                self.respond_with(asked.link, asked.id, (*response).into());
+                let account = Account::of(session, None);
+                self.respond_with(account, asked, (*response).into());
             }
             Err(status) => {
                 self.shared.counters.rejected_sessions.add(1);
                 self.end_session(session, true);
-                self.fault(asked.link, asked.id, asked.handle, status);
+                self.fault(Account::NOBODY, asked, status);
             }
         }
     }
@@ -495,7 +496,8 @@ impl EventLoop {
                 record.certificate = peer.map_or(Vec::new(), |peer| peer.leaf().to_vec());
             }
         }
-        self.respond_with(asked.link, asked.id, welcome.response.into());
+        let account = Account::of(session, None);
+        self.respond_with(account, asked, welcome.response.into());
     }
 
     /// A session leaves its connection. Whoever waits there is told so: others may be on it that stay.

@@ -10,7 +10,8 @@ use wire::types::{
 };
 
 use super::between_loops::{Given, Wanted};
-use super::{Asked, EventLoop, Mail, Post, SlotId};
+use super::{Account, Asked, EventLoop, Mail, Post, SlotId};
+use crate::diagnostics::Service;
 use crate::limits::Transfer as TransferRule;
 use crate::service::operations;
 use crate::session::Owner;
@@ -201,13 +202,14 @@ impl EventLoop {
     }
 
     fn transferred(&mut self, transfer: Transfer) {
-        let Asked { link, id, handle } = transfer.asked;
+        let handle = transfer.asked.handle;
         let response = TransferSubscriptionsResponse {
             response_header: wire::service::response_header(handle, self.now.utc),
             results: Some(transfer.results),
             ..Default::default()
         };
-        self.respond_with(link, id, response.into());
+        let account = Account::of(transfer.session, Service::TransferSubscriptions);
+        self.respond_with(account, transfer.asked, response.into());
         self.answer_publish(transfer.session);
     }
 

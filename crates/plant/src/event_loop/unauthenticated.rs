@@ -146,8 +146,11 @@ impl EventLoop {
     /// Sends all of them away who wait, and those who were on their way to this loop.
     pub(super) fn forget_unauthenticated(&mut self) {
         for step in std::mem::take(&mut self.queues.unauthenticated).waiting {
-            if let Step::Open(Mail::Led(_)) = step {
-                self.shared.counters.connections.sub(1);
+            match step {
+                Step::Open(Mail::Led(_)) => self.shared.counters.connections.sub(1),
+                // It is dialled again when the server is back.
+                Step::Open(Mail::Dialled(dialled)) => dialled.line.lost(),
+                _ => {}
             }
         }
     }

@@ -9,7 +9,7 @@ use wire::time::Instant;
 use wire::types::StatusCode;
 
 use super::between_loops::{Caller, Moved, Welcome, Wish};
-use super::{Asked, EventLoop, Mail, SlotId};
+use super::{Account, EventLoop, Mail, SlotId};
 use crate::space;
 use crate::subscription::Subscription;
 
@@ -42,10 +42,9 @@ impl EventLoop {
 
     /// Tells whoever wanted to activate a session that it is not.
     pub(super) fn turn_down(&mut self, caller: Caller, status: StatusCode) {
-        let Asked { link, id, handle } = caller.asked;
         match self.loops.other(caller.core) {
             Some(home) => home.send(Mail::NotActivated(caller.asked, status)),
-            None => self.fault(link, id, handle, status),
+            None => self.fault(Account::NOBODY, caller.asked, status),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Read and Write: services that are answered while the request is walked; nothing is built in between.
 
 use wire::channel::SendError;
-use wire::server::{Reply, RequestId};
+use wire::server::Reply;
 use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::StatusCode;
@@ -9,7 +9,7 @@ use wire::types::StatusCode;
 use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
-use super::{EventLoop, SlotId};
+use super::{Account, Asked, EventLoop, SlotId};
 use crate::diagnostics::Service;
 use crate::service::steps::Work;
 use crate::service::write::By;
@@ -22,25 +22,25 @@ impl EventLoop {
     /// Services that are answered while the request is read: nothing is built in between.
     pub(super) fn walk(
         &mut self,
-        link: SlotId,
-        id: RequestId,
+        asked: Asked,
         session: SlotId,
         body: &[u8],
         head: &RequestHead<'_>,
     ) {
         let (shared, now) = (&self.shared, self.now);
-        let (Some(there), Some(held)) = (self.links.get_mut(link), self.sessions.get(session))
+        let (Some(there), Some(held)) =
+            (self.links.get_mut(asked.link), self.sessions.get(session))
         else {
             return;
         };
-        let handle = head.request_handle;
+        let account = Account::of(session, service(head.type_id));
         let mut work = Work::turn();
-        let sent = there.begin(id, handle, now, |out| {
+        let sent = there.begin(account, asked, now, |out| {
             answer_walked(shared, held, body, head, now, &mut work, out)
         });
         self.effort.add(work.spent());
         if let Err(error) = sent {
-            self.not_sent(link, id, handle, &error);
+            self.not_sent(account, asked, &error);
         }
     }
 }
@@ -51,6 +51,8 @@ pub(super) enum Answer {
     Given {
         /// What was asked.
         type_id: u32,
+        /// By whom.
+        session: SlotId,
         /// The request's handle.
         handle: u32,
         /// Work that it was.
@@ -111,7 +113,9 @@ pub(super) fn answer_now(
     let work = work.spent();
     let sent = match (begun, rest) {
         (Ok(Some(unfinished)), Some(rest)) => {
-            let long = Long::new((reply.id(), handle), unfinished, rest, reply.most());
+            let account = Account::of(id, service(type_id));
+            let asked = (reply.id(), handle);
+            let long = Long::new(account, asked, unfinished, rest, reply.most());
             let long = Box::new(long);
             return Answer::Long {
                 type_id,
@@ -123,9 +127,18 @@ pub(super) fn answer_now(
     };
     Answer::Given {
         type_id,
+        session: id,
         handle,
         work,
         sent,
+    }
+}
+
+/// The service of a Read or a Write.
+pub(super) fn service(type_id: u32) -> Service {
+    match type_id {
+        type_id::READ_REQUEST => Service::Read,
+        _ => Service::Write,
     }
 }
 
@@ -140,10 +153,7 @@ fn answer_walked(
     out: &mut Vec<u8>,
 ) -> Option<Rest> {
     let rights = session.rights;
-    let service = match head.type_id {
-        type_id::READ_REQUEST => Service::Read,
-        _ => Service::Write,
-    };
+    let service = service(head.type_id);
     session.record.asked(Some(service), now.utc);
     let start = out.len();
     let by = shared
@@ -166,7 +176,7 @@ fn answer_walked(
         Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
     };
     session.record.failed(Some(service), status);
-    shared.counters.rejected_requests.add(1);
+    shared.counters.refused(status);
     out.truncate(start);
     encode_fault(head.request_handle, status, now.utc, out);
     None

@@ -65,8 +65,10 @@ impl Task {
     pub const LONG_ANSWERS: Self = Self(Request::KINDS.len() + 1);
     const COUNT: usize = Request::KINDS.len() + 2;
 
-    const READ: Self = Self::known(Kind::ReadRequest);
-    const WRITE: Self = Self::known(Kind::WriteRequest);
+    /// A Read.
+    pub const READ: Self = Self::known(Kind::ReadRequest);
+    /// A Write.
+    pub const WRITE: Self = Self::known(Kind::WriteRequest);
     /// Taking a Publish request, and answering those that wait if there is something to be told.
     pub const PUBLISH: Self = Self::known(Kind::PublishRequest);
 

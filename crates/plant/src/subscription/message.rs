@@ -94,6 +94,11 @@ impl Subscription {
         self.catch_up(space, now);
         self.end_gap(now.mono);
         self.record.publish_requests.bump();
+        debug_assert!(
+            self.items.len() > 1000
+                || self.ready == self.items.iter().map(|it| it.ready()).sum::<usize>(),
+            "values that wait are those of the items"
+        );
         let ready = self.ready();
         let tally = &mut self.account.tally;
         self.kept.shed(|load| tally.forget(load));

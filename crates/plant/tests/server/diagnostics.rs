@@ -2,16 +2,16 @@
 
 use plant::{Config, Rights, Users};
 use wire::types::{
-    Array, CloseSessionRequest, DataChangeNotification, DataValue, DeleteMonitoredItemsRequest,
-    ExtensionObject, MonitoringMode, NodeClass, NodeId, ObjectId, ObjectTypeId, PublishRequest,
-    PublishResponse, ReadRequest, ReferenceDescription, RepublishRequest,
-    ServerDiagnosticsSummaryDataType, ServiceCounterDataType, SessionDiagnosticsDataType,
-    SessionSecurityDiagnosticsDataType, SetMonitoringModeRequest, SetPublishingModeRequest,
-    StatusCode, SubscriptionDiagnosticsDataType, TimestampsToReturn, VariableId, Variant,
-    WriteRequest, WriteValue,
+    Array, AttributeId, BrowseRequest, CloseSessionRequest, DataChangeNotification, DataValue,
+    DeleteMonitoredItemsRequest, ExtensionObject, MonitoringMode, NodeClass, NodeId, ObjectId,
+    ObjectTypeId, PublishRequest, PublishResponse, ReadRequest, ReferenceDescription,
+    RepublishRequest, RequestHeader, ServerDiagnosticsSummaryDataType, ServiceCounterDataType,
+    SessionDiagnosticsDataType, SessionSecurityDiagnosticsDataType, SetMonitoringModeRequest,
+    SetPublishingModeRequest, StatusCode, SubscriptionDiagnosticsDataType, TimestampsToReturn,
+    VariableId, Variant, WriteRequest, WriteValue,
 };
 
-use crate::client::Client;
+use crate::client::{Client, read_value};
 use crate::subscribing::{KEEP_ALIVE, LIFETIME, header, item, publish, subscribe, watch};
 use crate::{bench, start};
 
@@ -409,4 +409,98 @@ fn who_may_only_look_switches_no_diagnostics_and_sees_nobody_s_security() {
         let hidden = part.browse_name.name.as_ref() == "SessionSecurityDiagnostics";
         assert_eq!(value.status == Some(denied), hidden, "{value:?}");
     }
+}
+
+/// Every service that is counted for a session, with a request that its server refuses with a ServiceFault.
+macro_rules! refused {
+    ($client:ident: $($request:ident $count:ident,)*) => {
+        [$((
+            $client.call(wire::types::$request { request_header: header(), ..Default::default() }).map(drop),
+            stringify!($request),
+            (|seen: &SessionDiagnosticsDataType| seen.$count.clone()) as fn(&SessionDiagnosticsDataType) -> ServiceCounterDataType,
+        ),)*]
+    };
+}
+
+#[test]
+fn a_service_fault_counts_in_its_session_and_in_the_server_whichever_service_it_is() {
+    let server = start(Config::default());
+    let mut one = Client::plain(server.url());
+    let mut other = Client::plain(server.url());
+    let before = server.counted().rejected_requests;
+    let all = refused! { one:
+        ReadRequest read_count,
+        HistoryReadRequest history_read_count,
+        WriteRequest write_count,
+        HistoryUpdateRequest history_update_count,
+        CallRequest call_count,
+        CreateMonitoredItemsRequest create_monitored_items_count,
+        ModifyMonitoredItemsRequest modify_monitored_items_count,
+        SetMonitoringModeRequest set_monitoring_mode_count,
+        SetTriggeringRequest set_triggering_count,
+        DeleteMonitoredItemsRequest delete_monitored_items_count,
+        ModifySubscriptionRequest modify_subscription_count,
+        SetPublishingModeRequest set_publishing_mode_count,
+        PublishRequest publish_count,
+        RepublishRequest republish_count,
+        TransferSubscriptionsRequest transfer_subscriptions_count,
+        DeleteSubscriptionsRequest delete_subscriptions_count,
+        AddNodesRequest add_nodes_count,
+        AddReferencesRequest add_references_count,
+        DeleteNodesRequest delete_nodes_count,
+        DeleteReferencesRequest delete_references_count,
+        BrowseRequest browse_count,
+        BrowseNextRequest browse_next_count,
+        TranslateBrowsePathsToNodeIdsRequest translate_browse_paths_to_node_ids_count,
+        QueryFirstRequest query_first_count,
+        QueryNextRequest query_next_count,
+        RegisterNodesRequest register_nodes_count,
+        UnregisterNodesRequest unregister_nodes_count,
+    };
+    let seen = sessions(&mut other).remove(0);
+    for (answer, name, count) in &all {
+        assert!(answer.is_err(), "{name}: {answer:?}");
+        assert_eq!(count(&seen), calls(1, 1), "{name}");
+    }
+    let many = all.len() as u32;
+    // ActivateSession as well, of which it has nothing to complain.
+    assert_eq!(seen.total_request_count, calls(many + 1, many));
+    let after = server.counted().rejected_requests;
+    assert_eq!(after - before, u64::from(many));
+}
+
+#[test]
+fn a_request_of_another_channel_and_a_response_that_is_too_long_count_as_errors() {
+    let server = start(Config::default());
+    let mut one = Client::taking(
+        server.url(),
+        wire::frame::Limits {
+            receive_message: 8192,
+            ..wire::frame::Limits::default()
+        },
+    );
+    let mut other = Client::plain(server.url());
+    let read = |many: usize, request_header| ReadRequest {
+        request_header,
+        nodes_to_read: Some(vec![read_value(bench(1000), AttributeId::Value, ""); many]),
+        ..Default::default()
+    };
+    let id = one.send(read(2000, header()));
+    assert_eq!(one.failed(id), StatusCode::BadResponseTooLarge);
+    // Named by a token that is not of its channel: a Read is looked at where it lies, a Browse is decoded.
+    let of_another = RequestHeader {
+        authentication_token: one.token.clone(),
+        ..header()
+    };
+    let browse = BrowseRequest {
+        request_header: of_another.clone(),
+        ..Default::default()
+    };
+    for id in [other.send(read(1, of_another)), other.send(browse)] {
+        assert_eq!(other.failed(id), StatusCode::BadSecureChannelIdInvalid);
+    }
+    let seen = sessions(&mut other).remove(0);
+    assert_eq!(seen.read_count, calls(2, 2));
+    assert_eq!(seen.browse_count, calls(1, 1));
+    assert_eq!(seen.unauthorized_request_count, 2);
 }
