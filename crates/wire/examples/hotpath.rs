@@ -4,7 +4,7 @@
 
 use std::hint::black_box;
 
-use wire::template::{PublishTemplate, Template, WriteTemplate, walk};
+use wire::template::{PublishTemplate, Template, walk};
 use wire::types::{SubscriptionAcknowledgement, Variant};
 
 #[path = "../tests/messages/mod.rs"]
@@ -28,17 +28,6 @@ fn main() {
             let mut out = vec![0; template.len()];
             for handle in 0..rounds {
                 template.write(black_box(&mut out), handle, 1).unwrap();
-            }
-        }
-        "send-write" => {
-            let request = messages::write_request(&[Variant::Double(1.0)]);
-            let template = WriteTemplate::new(&request, &context).unwrap();
-            let mut out = vec![0; template.template().len()];
-            for handle in 0..rounds {
-                let out = black_box(&mut out);
-                template.template().write(out, handle, 1).unwrap();
-                let value = f64::from(handle).to_le_bytes();
-                template.patch_value(out, 0, &value).unwrap();
             }
         }
         "send-publish" => {

@@ -35,7 +35,6 @@ const CEILINGS: &[(&str, u32, f64)] = &[
     // Copied and patched: 42, with acknowledgement 46, with another value 61.
     ("send-read", 1, 60.0),
     ("send-publish", 1, 65.0),
-    ("send-write", 1, 85.0),
     // One Double, which shows what a response costs before its first value: 208.
     ("check-read-1", 1, 250.0),
     // Each of 100 Doubles: 6.0, and 13.4 when each has a status on the wire. The bar is 15.

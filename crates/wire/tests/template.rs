@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use proptest::prelude::*;
-use wire::template::{PublishTemplate, Template, TemplateError, WriteTemplate, walk};
+use wire::template::{PublishTemplate, Template, TemplateError, walk};
 use wire::types::{
     BinaryEncodable, BrowseRequest, ByteString, CallMethodRequest, CallRequest, DataValue,
     DateTime, MessageInfo, NodeId, PublishRequest, RequestHeader, SubscriptionAcknowledgement,
@@ -117,107 +117,6 @@ fn a_publish_request_carries_any_number_of_acknowledgements() {
         };
         assert_eq!(out[..len], messages::encode(&fresh));
     }
-}
-
-#[test]
-fn values_are_set_in_place() {
-    let owned = messages::context();
-    let context = owned.context();
-    let before = [
-        Variant::Double(0.0),
-        Variant::Boolean(false),
-        Variant::from(vec![0u8; 100]),
-        Variant::from(vec![0i16; 3]),
-    ];
-    let after = [
-        Variant::Double(-1.25),
-        Variant::Boolean(true),
-        Variant::from(vec![9u8; 100]),
-        Variant::from(vec![1i16, -2, 3]),
-    ];
-    let mut template = WriteTemplate::new(&messages::write_request(&before), &context).unwrap();
-    let shared = template.clone();
-    let payloads: [&[u8]; 4] = [
-        &(-1.25f64).to_le_bytes(),
-        &[1],
-        &[9; 100],
-        &[1, 0, 0xfe, 0xff, 3, 0],
-    ];
-    let mut copy = vec![0; shared.template().len()];
-    shared.template().write(&mut copy, HANDLE, TICKS).unwrap();
-    for (index, payload) in payloads.iter().enumerate() {
-        let slot = template.values()[index].unwrap();
-        assert_eq!(slot.payload_len(), Some(payload.len()));
-        template.set_value(index, payload).unwrap();
-        shared.patch_value(&mut copy, index, payload).unwrap();
-    }
-    let mut fresh = messages::write_request(&after);
-    fresh.request_header = sent(&fresh.request_header);
-    assert_eq!(written(template.template()), messages::encode(&fresh));
-    assert_eq!(copy, messages::encode(&fresh));
-}
-
-#[test]
-fn values_of_other_lengths_move_what_follows() {
-    let owned = messages::context();
-    let context = owned.context();
-    let before = [
-        Variant::Double(0.0),
-        Variant::from("short"),
-        Variant::UInt32(1),
-    ];
-    let mut template = WriteTemplate::new(&messages::write_request(&before), &context).unwrap();
-    for text in ["a longer text than before", "", "short"] {
-        template
-            .replace_value(1, &Variant::from(text), &context)
-            .unwrap();
-        template.set_value(2, &7u32.to_le_bytes()).unwrap();
-        template.set_value(0, &2.5f64.to_le_bytes()).unwrap();
-        let after = [
-            Variant::Double(2.5),
-            Variant::from(text),
-            Variant::UInt32(7),
-        ];
-        let mut fresh = messages::write_request(&after);
-        fresh.request_header = sent(&fresh.request_header);
-        assert_eq!(written(template.template()), messages::encode(&fresh));
-    }
-}
-
-#[test]
-fn a_value_that_does_not_fit_is_refused() {
-    let owned = messages::context();
-    let context = owned.context();
-    let mut request = messages::write_request(&[
-        Variant::Double(0.0),
-        Variant::from("text"),
-        Variant::Empty,
-        Variant::Byte(1),
-    ]);
-    if let Some(nodes) = &mut request.nodes_to_write {
-        nodes[3].value = DataValue::null();
-    }
-    let mut template = WriteTemplate::new(&request, &context).unwrap();
-    let body = template.template().body().to_vec();
-    for (index, payload) in [
-        (0, &[0; 4][..]),
-        (1, b"tex2"),
-        (2, &[0]),
-        (3, &[0]),
-        (4, &[0]),
-    ] {
-        let refused = template.set_value(index, payload);
-        assert!(
-            matches!(refused, Err(TemplateError::OtherValue { .. })),
-            "{index}"
-        );
-    }
-    let absent = template.replace_value(3, &Variant::Byte(1), &context);
-    assert!(matches!(
-        absent,
-        Err(TemplateError::OtherValue { index: 3, .. })
-    ));
-    assert_eq!(template.template().body(), body, "nothing was changed");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A request made into a template is still the same request.
 
 use wire::service::Request;
-use wire::template::{Template, WriteTemplate};
+use wire::template::Template;
 use wire::types::{BinaryEncodable, Context, ContextOwned, MessageInfo};
 
 use super::{WIDER, encoded};
@@ -20,9 +20,7 @@ pub fn request(request: &Request) {
         Request::Read(read) => made(read, &context),
         Request::Call(call) => made(call, &context),
         Request::Browse(browse) => made(browse, &context),
-        Request::Write(write) => WriteTemplate::new(write, &context)
-            .ok()
-            .map(|template| template.template().clone()),
+        Request::Write(write) => made(write, &context),
         _ => return,
     };
     let Some(template) = template else { return };

@@ -14,8 +14,6 @@
 mod publish;
 mod request;
 pub mod walk;
-mod write;
 
 pub use publish::PublishTemplate;
 pub use request::{Template, TemplateError};
-pub use write::{ValueSlot, WriteTemplate};

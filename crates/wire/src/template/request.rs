@@ -27,14 +27,6 @@ pub enum TemplateError {
         /// Bytes that are there.
         room: usize,
     },
-    /// There is no value of this index, or it is absent, or of another size or type.
-    #[error("value {index} of the template is not a {wanted}")]
-    OtherValue {
-        /// Index in nodesToWrite.
-        index: usize,
-        /// What was to be put there.
-        wanted: String,
-    },
 }
 
 /// Timestamp and request handle lie side by side in the RequestHeader (Part 4, 7.32).
@@ -158,9 +150,5 @@ impl Template {
             let [i, j, k, l] = request_handle.to_le_bytes();
             *to = [a, b, c, d, e, f, g, h, i, j, k, l];
         }
-    }
-
-    pub(super) fn body_mut(&mut self) -> &mut Vec<u8> {
-        &mut self.body
     }
 }

@@ -222,8 +222,6 @@ pub struct WriteNode<'a> {
     pub index_range: &'a [u8],
     /// What to write.
     pub value: RawDataValue<'a>,
-    /// Where in the body the value's Variant begins, after the DataValue's mask.
-    pub value_at: usize,
 }
 
 impl<'a> WriteRequest<'a> {
@@ -247,7 +245,6 @@ impl<'a> Item<'a> for WriteNode<'a> {
             node_id: RawNodeId::read(c)?,
             attribute_id: c.u32()?,
             index_range: c.octets()?.unwrap_or_default(),
-            value_at: c.offset() + 1,
             value: data_value(c, 0)?,
         })
     }
