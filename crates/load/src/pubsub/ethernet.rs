@@ -6,6 +6,7 @@ use std::net::UdpSocket;
 use super::arrivals::Link;
 use super::datagram::Receiver;
 use super::ethernet_url::{EthernetUrl, Host};
+use super::frame::header;
 use super::interface::Interface;
 
 /// Why there is no such socket.
@@ -69,7 +70,8 @@ pub fn sender(to: &EthernetUrl, interface: Option<&Interface>) -> io::Result<(Ud
         let named = meant(to, None)?;
         return Err(EthernetError::NoAddress(named.to_string()).into());
     };
-    cards::sender(&meant(to, interface)?, mac, to.vlan)
+    let (socket, from) = cards::sender(&meant(to, interface)?)?;
+    Ok((socket, header(mac, from, to.vlan)))
 }
 
 /// A socket that receives frames of UADP: those to an address, or all that come to an interface.
@@ -97,9 +99,8 @@ mod cards {
     use socket2::{Domain, Protocol, Socket, Type};
 
     use super::super::datagram::PATIENCE;
-    use super::super::ethernet_url::{EthernetUrl, Vlan};
+    use super::super::ethernet_url::EthernetUrl;
     use super::super::filter;
-    use super::super::frame::header;
     use super::super::interface::Interface;
     use super::EthernetError;
 
@@ -164,18 +165,15 @@ mod cards {
         })
     }
 
-    pub fn sender(
-        interface: &Interface,
-        to: [u8; 6],
-        vlan: Option<Vlan>,
-    ) -> io::Result<(UdpSocket, Vec<u8>)> {
+    /// A socket for frames, and the address of the interface.
+    pub fn sender(interface: &Interface) -> io::Result<(UdpSocket, [u8; 6])> {
         let card = find(interface)?;
         // Without a protocol nothing is received.
         let socket = open(0)?;
         bind(socket.as_raw_fd(), &card.address)?;
         // An interface without an address of its own, such as lo, has zeros.
         let from = card.address.addr().unwrap_or_default();
-        Ok((socket.into(), header(to, from, vlan)))
+        Ok((socket.into(), from))
     }
 
     pub fn receiver(
@@ -239,7 +237,7 @@ mod cards {
     use std::io;
     use std::net::UdpSocket;
 
-    use super::super::ethernet_url::{EthernetUrl, Vlan};
+    use super::super::ethernet_url::EthernetUrl;
     use super::super::interface::Interface;
     use super::EthernetError;
 
@@ -247,7 +245,7 @@ mod cards {
         Err(EthernetError::NotHere.into())
     }
 
-    pub fn sender(_: &Interface, _: [u8; 6], _: Option<Vlan>) -> io::Result<(UdpSocket, Vec<u8>)> {
+    pub fn sender(_: &Interface) -> io::Result<(UdpSocket, [u8; 6])> {
         Err(EthernetError::NotHere.into())
     }
 

@@ -1,44 +1,94 @@
 //! The ways through the code that the page on the architecture describes are there.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::files::root;
 
-/// Steps of the page: the file that each begins with, and the rest of its first line.
-fn steps(page: &str) -> Vec<(&str, &str)> {
-    page.lines().filter_map(step).collect()
+/// A step of the page: the file that it begins with, and what it says.
+struct Step {
+    file: String,
+    text: String,
 }
 
-fn step(line: &str) -> Option<(&str, &str)> {
+fn steps(page: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut inside = false;
+    for line in page.lines() {
+        if let Some((file, text)) = begin(line) {
+            let (file, text) = (file.to_owned(), text.to_owned());
+            steps.push(Step { file, text });
+            inside = true;
+        } else if inside && line.starts_with("  ") {
+            let step = steps.last_mut().unwrap();
+            step.text.push('\n');
+            step.text.push_str(line);
+        } else {
+            inside = false;
+        }
+    }
+    steps
+}
+
+fn begin(line: &str) -> Option<(&str, &str)> {
     let (number, rest) = line.split_once(". **")?;
     number.parse::<u32>().ok()?;
     rest.split_once("**")
 }
 
-/// The functions that a line names: `Core::run`, `answer_now`; not files, and not what has a space in it.
-fn functions(line: &str) -> Vec<&str> {
-    let named = line.split('`').skip(1).step_by(2);
-    let function = |name: &&str| !name.contains(['/', '.', ' ']);
-    named
-        .filter(function)
-        .filter_map(|name| name.rsplit("::").next())
-        .collect()
+/// What a text has in backticks, but for what has a space in it.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    let named = text.split('`').skip(1).step_by(2);
+    named.filter(|name| !name.contains(' '))
 }
 
-fn missing(step: (&str, &str), root: &Path) -> Option<String> {
-    let (file, line) = step;
-    let (name, inside) = file.split_once('/')?;
-    let path = root.join("crates").join(name).join("src").join(inside);
-    let Ok(code) = fs::read_to_string(&path) else {
-        return Some(format!("{file}: there is no such file"));
+fn is_path(name: &str) -> bool {
+    name.contains('/') || name.ends_with(".rs")
+}
+
+/// `wire/frame/inbox.rs`, of whichever crate; `frame/inbox.rs`, of the crate of the step; `inbox.rs`, beside its file or another
+/// that the step names.
+fn find(name: &str, beside: &[PathBuf], root: &Path) -> Option<PathBuf> {
+    let (of, inside) = name.split_once('/').unwrap_or((name, ""));
+    let mut places = vec![root.join("crates").join(of).join("src").join(inside)];
+    for file in beside {
+        let folders = file.ancestors().skip(1);
+        let folders = folders.take_while(|it| !it.ends_with("crates"));
+        places.extend(folders.map(|folder| folder.join(name)));
+    }
+    places.retain(|place| place.exists());
+    places.into_iter().next()
+}
+
+/// Whether a file has a function: `Link::read`, with the type that it is of, or `answer_now`.
+fn has(code: &str, function: &str) -> bool {
+    let (of, name) = function.rsplit_once("::").unwrap_or(("", function));
+    let is_of = |line: &str| {
+        let types = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        line.starts_with("impl") && types.into_iter().any(|it| it == of)
     };
-    // The first function is the step; others may be where it leads.
-    let function = functions(line.split(": ").next().unwrap_or(line));
-    let gone = function
-        .into_iter()
-        .find(|it| !code.contains(&format!("fn {it}")))?;
-    Some(format!("{file}: has no {gone}"))
+    let named = [format!("fn {name}("), format!("fn {name}<")];
+    named.iter().any(|it| code.contains(it)) && (of.is_empty() || code.lines().any(is_of))
+}
+
+/// What of a step is not there.
+fn missing(step: &Step, root: &Path) -> Vec<String> {
+    let Some(first) = find(&step.file, &[], root) else {
+        return vec![format!("{}: there is no such file", step.file)];
+    };
+    let (mut files, mut gone) = (vec![first], Vec::new());
+    for name in named(&step.text).filter(|name| is_path(name)) {
+        match find(name, &files, root) {
+            Some(file) => files.push(file),
+            None => gone.push(format!("{}: there is no {name}", step.file)),
+        }
+    }
+    let files = files.iter().filter(|it| it.is_file());
+    let code: Vec<String> = files.map(|it| fs::read_to_string(it).unwrap()).collect();
+    let functions = named(&step.text).filter(|name| !is_path(name));
+    let lost = functions.filter(|name| !code.iter().any(|code| has(code, name)));
+    gone.extend(lost.map(|name| format!("{}: no file of this step has {name}", step.file)));
+    gone
 }
 
 #[test]
@@ -46,27 +96,29 @@ fn every_step_of_the_ways_through_the_code_is_there() {
     let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
     let steps = steps(&page);
     assert_eq!(steps.len(), 24, "two ways of twelve steps at most");
-    let missing: Vec<String> = steps
-        .into_iter()
-        .filter_map(|step| missing(step, &root()))
-        .collect();
+    let missing: Vec<String> = steps.iter().flat_map(|it| missing(it, &root())).collect();
     assert_eq!(missing, [""; 0]);
 }
 
 #[test]
-fn a_step_that_is_gone_is_found() {
-    let page = "1. **judge/exit.rs**, `Exit::of`: so\n2. **judge/nowhere.rs**: no\n3. **judge/exit.rs**, `Exit::lost`: no";
-    let found: Vec<Option<String>> = steps(page)
-        .into_iter()
-        .map(|step| missing(step, &root()))
-        .collect();
-    let told = |it: &str| Some(it.to_owned());
+fn what_is_gone_of_a_step_is_found() {
+    let page = "\
+1. **judge/exit.rs**, `Exit::of`: so, and
+   then `Exit::lost` (`threshold.rs`).
+2. **judge/nowhere.rs**: no
+3. **judge/exit.rs**: `Threshold::of` (`away.rs`)
+
+   `Exit::after` is said elsewhere.";
+    let found: Vec<Vec<String>> = steps(page).iter().map(|it| missing(it, &root())).collect();
     assert_eq!(
         found,
         [
-            None,
-            told("judge/nowhere.rs: there is no such file"),
-            told("judge/exit.rs: has no lost"),
+            vec!["judge/exit.rs: no file of this step has Exit::lost"],
+            vec!["judge/nowhere.rs: there is no such file"],
+            vec![
+                "judge/exit.rs: there is no away.rs",
+                "judge/exit.rs: no file of this step has Threshold::of",
+            ],
         ]
     );
 }
