@@ -5,9 +5,8 @@
 use proptest::prelude::*;
 use wire::template::{PublishTemplate, Template, TemplateError, walk};
 use wire::types::{
-    BinaryEncodable, BrowseRequest, ByteString, CallMethodRequest, CallRequest, DataValue,
-    DateTime, MessageInfo, NodeId, PublishRequest, RequestHeader, SubscriptionAcknowledgement,
-    Variant,
+    BinaryEncodable, BrowseRequest, ByteString, CallMethodRequest, CallRequest, DateTime,
+    MessageInfo, NodeId, PublishRequest, RequestHeader, SubscriptionAcknowledgement, Variant,
 };
 
 mod messages;

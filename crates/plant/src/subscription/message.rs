@@ -1,6 +1,7 @@
 //! Notification messages: what a Publish request is answered with, and what became of it. One is made as a [`Draft`], which
 //! is encoded into a response and committed with what became of it.
 
+use wire::template::walk::type_id;
 use wire::time::Now;
 use wire::types::StatusCode;
 
@@ -12,9 +13,9 @@ use crate::ledger::{Load, Values};
 use crate::space::Space;
 
 /// Encoding ids of notifications (Part 6, annex A.3).
-const DATA_CHANGE: u16 = 811;
-const EVENTS: u16 = 916;
-const STATUS_CHANGE: u16 = 820;
+const DATA_CHANGE: u16 = type_id::DATA_CHANGE_NOTIFICATION as u16;
+const EVENTS: u16 = type_id::EVENT_NOTIFICATION_LIST as u16;
+const STATUS_CHANGE: u16 = type_id::STATUS_CHANGE_NOTIFICATION as u16;
 
 /// Bytes before the first notification of a kind: type, length and count.
 const HEAD: usize = 16;

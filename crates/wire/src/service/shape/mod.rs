@@ -81,14 +81,14 @@ impl Kind {
     }
 
     /// The numeric NodeId of the Default Binary encoding in namespace 0; 0 if there is none.
-    pub fn encoding_id(self) -> u32 {
+    pub const fn encoding_id(self) -> u32 {
         self.shape().encoding_id
     }
 
     /// The fewest bytes a value takes on the wire.
     ///
     /// A count of elements is believed only when this many bytes for each are there.
-    pub fn min_len(self) -> usize {
+    pub const fn min_len(self) -> usize {
         table::MIN_LEN[self as usize]
     }
 

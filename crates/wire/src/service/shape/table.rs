@@ -73,7 +73,7 @@ macro_rules! shapes {
             ];
 
             /// The line of the table.
-            pub fn shape(self) -> &'static Shape {
+            pub const fn shape(self) -> &'static Shape {
                 &TABLE[self as usize]
             }
 

@@ -4,6 +4,7 @@ use super::cursor::{Cursor, WalkError};
 use super::head::ResponseHead;
 use super::type_id;
 use super::value::{skip_diagnostic_infos, skip_extension_object};
+use crate::service::shape::Kind;
 use crate::types::StatusCode;
 
 /// What became of one item that was to be created.
@@ -29,8 +30,8 @@ pub struct CreatedItems<'a> {
     left: usize,
 }
 
-/// Status, id, sampling interval, queue size, and a filter result that is null.
-const LEAST: usize = 4 + 4 + 8 + 4 + 3;
+/// Bytes of a result at least.
+const LEAST: usize = Kind::MonitoredItemCreateResult.min_len();
 
 /// The results of a CreateMonitoredItems response.
 pub fn created_items(body: &[u8]) -> Result<CreatedItems<'_>, WalkError> {

@@ -46,36 +46,39 @@ pub use variant::{BuiltInType, RawVariant};
 
 /// Ids of the binary encodings that are walked here (Part 6, annex A.3).
 pub mod type_id {
+    use crate::service::shape::Kind;
+
     /// ServiceFault
-    pub const SERVICE_FAULT: u32 = 397;
+    pub const SERVICE_FAULT: u32 = Kind::ServiceFault.encoding_id();
     /// CreateSessionRequest
-    pub const CREATE_SESSION_REQUEST: u32 = 461;
+    pub const CREATE_SESSION_REQUEST: u32 = Kind::CreateSessionRequest.encoding_id();
     /// ReadRequest
-    pub const READ_REQUEST: u32 = 631;
+    pub const READ_REQUEST: u32 = Kind::ReadRequest.encoding_id();
     /// ReadResponse
-    pub const READ_RESPONSE: u32 = 634;
+    pub const READ_RESPONSE: u32 = Kind::ReadResponse.encoding_id();
     /// HistoryData
-    pub const HISTORY_DATA: u32 = 658;
+    pub const HISTORY_DATA: u32 = Kind::HistoryData.encoding_id();
     /// HistoryReadResponse
-    pub const HISTORY_READ_RESPONSE: u32 = 667;
+    pub const HISTORY_READ_RESPONSE: u32 = Kind::HistoryReadResponse.encoding_id();
     /// WriteRequest
-    pub const WRITE_REQUEST: u32 = 673;
+    pub const WRITE_REQUEST: u32 = Kind::WriteRequest.encoding_id();
     /// WriteResponse
-    pub const WRITE_RESPONSE: u32 = 676;
+    pub const WRITE_RESPONSE: u32 = Kind::WriteResponse.encoding_id();
     /// CallResponse
-    pub const CALL_RESPONSE: u32 = 715;
+    pub const CALL_RESPONSE: u32 = Kind::CallResponse.encoding_id();
     /// CreateMonitoredItemsResponse
-    pub const CREATE_MONITORED_ITEMS_RESPONSE: u32 = 754;
+    pub const CREATE_MONITORED_ITEMS_RESPONSE: u32 =
+        Kind::CreateMonitoredItemsResponse.encoding_id();
     /// DataChangeNotification
-    pub const DATA_CHANGE_NOTIFICATION: u32 = 811;
+    pub const DATA_CHANGE_NOTIFICATION: u32 = Kind::DataChangeNotification.encoding_id();
     /// StatusChangeNotification
-    pub const STATUS_CHANGE_NOTIFICATION: u32 = 820;
+    pub const STATUS_CHANGE_NOTIFICATION: u32 = Kind::StatusChangeNotification.encoding_id();
     /// PublishRequest
-    pub const PUBLISH_REQUEST: u32 = 826;
+    pub const PUBLISH_REQUEST: u32 = Kind::PublishRequest.encoding_id();
     /// PublishResponse
-    pub const PUBLISH_RESPONSE: u32 = 829;
+    pub const PUBLISH_RESPONSE: u32 = Kind::PublishResponse.encoding_id();
     /// RepublishResponse
-    pub const REPUBLISH_RESPONSE: u32 = 835;
+    pub const REPUBLISH_RESPONSE: u32 = Kind::RepublishResponse.encoding_id();
     /// EventNotificationList
-    pub const EVENT_NOTIFICATION_LIST: u32 = 916;
+    pub const EVENT_NOTIFICATION_LIST: u32 = Kind::EventNotificationList.encoding_id();
 }
