@@ -1,5 +1,7 @@
 //! The mean of samples that follow each other, and how well it is known.
 
+use record::average::mean;
+
 use crate::compare::t_half;
 
 /// A mean, with 95 % confidence.
@@ -24,17 +26,14 @@ impl Average {
             return None;
         }
         let stretches = STRETCHES.min(samples.len());
-        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         let means: Vec<f64> = (0..stretches)
             .filter_map(|n| {
                 let begin = n * samples.len() / stretches;
-                Some(mean(
-                    samples.get(begin..(n + 1) * samples.len() / stretches)?,
-                ))
+                mean(samples.get(begin..(n + 1) * samples.len() / stretches)?)
             })
             .collect();
         Some(Self {
-            mean: mean(samples),
+            mean: mean(samples)?,
             error: t_half(&means)?,
         })
     }

@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use plan::Random;
+use record::average::mean;
 
 /// How rarely chance alone may do it.
 pub const ALPHA: f64 = 0.01;
@@ -94,7 +95,7 @@ impl Changes {
 /// The change at each cut, held against what lies between its neighbours.
 fn levels(logs: &[f64], cuts: &[usize], chance: &Chance) -> Vec<Change> {
     let sums = Sums::of(logs);
-    let whole = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
+    let whole = mean(logs).unwrap_or(0.0);
     let bound = |n: Option<usize>, none| n.and_then(|n| cuts.get(n)).copied().unwrap_or(none);
     let each = cuts.iter().enumerate().map(|(n, &at)| {
         let from = bound(n.checked_sub(1), 0);
@@ -146,7 +147,7 @@ struct Sums(Vec<(f64, f64)>);
 
 impl Sums {
     fn of(part: &[f64]) -> Self {
-        let level = part.iter().sum::<f64>() / part.len().max(1) as f64;
+        let level = mean(part).unwrap_or(0.0);
         let mut sums = vec![(0.0, 0.0)];
         let (mut sum, mut squares) = (0.0, 0.0);
         for value in part {

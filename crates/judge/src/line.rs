@@ -1,5 +1,7 @@
 //! What each of many costs: a straight line through points of a sweep, and whether it is one.
 
+use record::average::mean;
+
 use crate::compare::t_quantile;
 
 /// A straight line through points, with 95 % confidence.
@@ -26,8 +28,8 @@ impl Line {
         if points.len() < Self::FEWEST {
             return None;
         }
-        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
-        let (x, y) = (mean(&|it| it.0), mean(&|it| it.1));
+        let x = mean(points.iter().map(|it| it.0))?;
+        let y = mean(points.iter().map(|it| it.1))?;
         let spread: f64 = points.iter().map(|it| (it.0 - x).powi(2)).sum();
         if spread <= 0.0 {
             return None;

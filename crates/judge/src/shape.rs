@@ -1,5 +1,7 @@
 //! Whether two curves have the same shape, where their heights say nothing: hardware and software differ.
 
+use record::average::mean;
+
 /// Fewer points have no shape.
 const FEWEST: usize = 3;
 
@@ -68,8 +70,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// Pearson's; none where one of them does not vary.
 fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let (mean_a, mean_b) = (mean(a), mean(b));
+    let (mean_a, mean_b) = (mean(a)?, mean(b)?);
     let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
         a.iter()
             .zip(b)

@@ -1,5 +1,7 @@
 //! How much of something each of many leaves behind: a slope with its error.
 
+use record::average::mean;
+
 /// By how much a figure rises with each of what is counted, with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slope {
@@ -31,15 +33,15 @@ impl Slope {
             .filter_map(|n| {
                 let part =
                     looks.get(n * looks.len() / stretches..(n + 1) * looks.len() / stretches)?;
-                let mean = |of: fn(&(f64, f64)) -> f64| {
-                    part.iter().map(of).sum::<f64>() / part.len() as f64
-                };
-                Some((mean(|look| look.0), mean(|look| look.1)))
+                Some((
+                    mean(part.iter().map(|look| look.0))?,
+                    mean(part.iter().map(|look| look.1))?,
+                ))
             })
             .collect();
         let n = means.len() as f64;
-        let x = means.iter().map(|it| it.0).sum::<f64>() / n;
-        let y = means.iter().map(|it| it.1).sum::<f64>() / n;
+        let x = mean(means.iter().map(|it| it.0))?;
+        let y = mean(means.iter().map(|it| it.1))?;
         let spread: f64 = means.iter().map(|it| (it.0 - x).powi(2)).sum();
         if spread <= 0.0 {
             return None;

@@ -8,6 +8,7 @@ use std::time::Instant;
 pub use services::{Found, Tried, services};
 
 use plan::unit::duration::nanos;
+use record::average::median_ns;
 use serde::Serialize;
 use wire::types::{ReadRequest, ReadResponse};
 
@@ -118,7 +119,7 @@ pub struct StepTimes {
     pub step: &'static str,
     /// How often it was done.
     pub count: usize,
-    /// The middle one.
+    /// The median.
     pub median_ns: u64,
     /// The quickest.
     pub min_ns: u64,
@@ -233,36 +234,22 @@ fn offer(endpoint: &Endpoint, chosen: &Endpoint) -> Offer {
 
 fn times(runs: &[Steps]) -> Vec<StepTimes> {
     let of = |step| {
-        let mut times: Vec<_> = runs
+        let times: Vec<_> = runs
             .iter()
             .flatten()
             .filter(|(which, _)| *which == step)
             .map(|(_, time)| nanos(*time))
             .collect();
-        times.sort_unstable();
-        let (Some(&min), Some(&max)) = (times.first(), times.last()) else {
-            return None;
-        };
+        let each = || times.iter().copied();
         Some(StepTimes {
             step: Step::name(step),
             count: times.len(),
-            median_ns: median(&times),
-            min_ns: min,
-            max_ns: max,
+            median_ns: median_ns(each())?,
+            min_ns: each().min()?,
+            max_ns: each().max()?,
         })
     };
     Step::ALL.into_iter().filter_map(of).collect()
-}
-
-/// Of sorted numbers; the mean of the two in the middle if their count is even.
-fn median(sorted: &[u64]) -> u64 {
-    debug_assert!(sorted.is_sorted());
-    let upper = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
-    let lower = sorted
-        .get(sorted.len().saturating_sub(1) / 2)
-        .copied()
-        .unwrap_or_default();
-    lower.midpoint(upper)
 }
 
 #[cfg(test)]
@@ -270,13 +257,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-
-    #[test]
-    fn the_median_lies_in_the_middle() {
-        assert_eq!(median(&[1]), 1);
-        assert_eq!(median(&[1, 3]), 2);
-        assert_eq!(median(&[1, 2, 9]), 2);
-    }
 
     #[test]
     fn each_step_has_its_own_times_over_all_runs() {

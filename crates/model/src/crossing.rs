@@ -1,6 +1,7 @@
 //! What fits of anything have in common: runs of the same together, errors where nothing was fitted, terms that are worth
 //! having, intervals.
 
+use record::average;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::cost::{Costs, LEAST, Left, Point, inflation, log_ratio, weight};
@@ -37,7 +38,7 @@ pub fn configurations(rows: &[(&Row, f64)]) -> Vec<Configuration> {
     let mut found: Vec<Configuration> = found.into_iter().map(|(_, it)| it).collect();
     for it in &mut found {
         it.runs.sort_by(f64::total_cmp);
-        it.point.us_per_s = median(&it.runs);
+        it.point.us_per_s = average::median(&it.runs).unwrap_or(0.0);
     }
     found
 }
@@ -97,27 +98,17 @@ pub fn metrics(points: &[Point], predicted: &[f64]) -> Metrics {
         .map(|(it, predicted)| off(*predicted, it.us_per_s).abs())
         .collect();
     errors.sort_by(f64::total_cmp);
-    let mean = points.iter().map(|it| it.us_per_s).sum::<f64>() / points.len() as f64;
+    let mean = average::mean(points.iter().map(|it| it.us_per_s)).unwrap_or(0.0);
     let square = |it: f64| it * it;
     let rest: f64 = std::iter::zip(points, predicted)
         .map(|(it, predicted)| square(it.us_per_s - predicted))
         .sum();
     let all: f64 = points.iter().map(|it| square(it.us_per_s - mean)).sum();
     Metrics {
-        mape: errors.iter().sum::<f64>() / errors.len() as f64,
-        median: median(&errors),
+        mape: average::mean(&errors).unwrap_or(0.0),
+        median: average::median(&errors).unwrap_or(0.0),
         p90: errors[((errors.len() * 9).div_ceil(10)).saturating_sub(1)],
         r2: (all > 0.0).then(|| 1.0 - rest / all),
-    }
-}
-
-/// The middle of sorted values.
-fn median(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    match sorted.len() % 2 {
-        _ if sorted.is_empty() => 0.0,
-        1 => sorted[half],
-        _ => f64::midpoint(sorted[half - 1], sorted[half]),
     }
 }
 
@@ -142,7 +133,7 @@ pub fn noise(configurations: &[Configuration]) -> Option<Noise> {
     let (mut squares, mut free, mut runs) = (0.0, 0, 0);
     for it in configurations.iter().filter(|it| it.runs.len() > 1) {
         let logs: Vec<f64> = it.runs.iter().map(|run| log_ratio(*run, LEAST)).collect();
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let mean = average::mean(&logs).unwrap_or(0.0);
         squares += logs.iter().map(|it| (it - mean) * (it - mean)).sum::<f64>();
         free += logs.len() - 1;
         runs += logs.len();
@@ -162,7 +153,7 @@ pub fn coefficients(costs: &Costs, folds: &[Costs], points: &[Point]) -> Vec<Coe
     each.map(|(at, &term)| {
         // Jackknife: what leaving out a fold changes, blown up to what other data would change.
         let values: Vec<f64> = folds.iter().map(|it| it.us[at]).collect();
-        let mean = values.iter().sum::<f64>() / k;
+        let mean = average::mean(&values).unwrap_or(0.0);
         let squares: f64 = values.iter().map(|it| (it - mean) * (it - mean)).sum();
         let error = t * ((k - 1.0) / k * squares).sqrt();
         Coefficient {

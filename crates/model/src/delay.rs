@@ -4,6 +4,7 @@
 //! ΣD/D/1, and not one of chance arrivals.
 
 use link::{HEADERS, SEGMENT, Spec};
+use record::average::mean;
 use serde::Serialize;
 
 use crate::fitted::{Model, Prediction};
@@ -136,14 +137,13 @@ pub fn delay(of: &Workload, serving: Serving, phases: Phases, link_ms: f64) -> O
     }
     all.sort_by(f64::total_cmp);
     let quantile = |share: f64| all[((all.len() as f64 * share) as usize).min(all.len() - 1)];
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     Some(Delay {
-        mean_ms: mean(&all),
+        mean_ms: mean(&all)?,
         p50_ms: quantile(0.5),
         p95_ms: quantile(0.95),
         p99_ms: quantile(0.99),
         phase_ms: (first + second) / 2.0,
-        queue_ms: mean(&queue),
+        queue_ms: mean(&queue)?,
         queue_p95_ms: queue[STRATA * 95 / 100],
         service_ms,
         link_ms,

@@ -12,6 +12,7 @@
 //! its format.
 
 pub mod attack;
+pub mod average;
 pub mod histogram;
 pub mod hlog;
 pub mod ledger;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
 use crate::run::{Figure, Fingerprint};
+use crate::{Timestamp, average};
 
 /// What a sheet calls itself in its file.
 pub const FORMAT: &str = "uaperf-security";
@@ -117,7 +117,7 @@ pub struct Handshakes {
 /// A figure of several rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Range {
-    /// The round in the middle.
+    /// The median of the rounds.
     pub median: f64,
     /// The round with the smallest.
     pub low: f64,
@@ -127,12 +127,12 @@ pub struct Range {
 
 impl Range {
     /// Of these rounds; none of none.
-    pub fn of(mut rounds: Vec<f64>) -> Option<Self> {
-        rounds.sort_by(f64::total_cmp);
+    pub fn of(rounds: &[f64]) -> Option<Self> {
+        let each = || rounds.iter().copied();
         Some(Self {
-            median: *rounds.get(rounds.len() / 2)?,
-            low: *rounds.first()?,
-            high: *rounds.last()?,
+            median: average::median(rounds)?,
+            low: each().reduce(f64::min)?,
+            high: each().reduce(f64::max)?,
         })
     }
 }
@@ -182,7 +182,7 @@ impl Spread {
         };
         Some(Self {
             count: times.len() as u64,
-            median_ns: at(0.5)?,
+            median_ns: average::median_ns(times.iter().copied())?,
             p90_ns: at(0.9)?,
             min_ns: at(0.0)?,
             max_ns: at(1.0)?,
@@ -287,11 +287,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_has_values_that_were_seen() {
+    fn a_spread_has_the_median_and_its_other_values_were_seen() {
         let spread = Spread::of(&mut [30, 10, 20, 50, 40, 60, 70, 80, 90, 100]);
         let expected = Spread {
             count: 10,
-            median_ns: 50,
+            median_ns: 55,
             p90_ns: 90,
             min_ns: 10,
             max_ns: 100,

@@ -8,7 +8,7 @@ use judge::compare::{
 use record::Run;
 
 use crate::hosts::{Agent, of_side};
-use crate::metric::{kind, percent, probability};
+use crate::metric::{changed_by, kind, probability};
 use crate::page::{Page, WIDTH, clean, counted, cut};
 use crate::points::{Named, Points, labelled, names, phases};
 use crate::style::{Ink, Style};
@@ -473,14 +473,14 @@ pub fn screen(compared: &Compared, style: Style) -> String {
 fn line(row: &Row, style: Style) -> String {
     let it = &row.comparison;
     let show = |value: f64| kind(row.metric).show(value);
-    let change = it.ratio.map_or_else(|| "n/a".to_owned(), percent);
+    let change = it.ratio.map_or_else(|| "n/a".to_owned(), changed_by);
     let interval = it.interval.map_or_else(
         || "n/a".to_owned(),
         |(low, high)| {
             format!(
                 "{} to {}",
-                percent(low).trim_end_matches(" %"),
-                percent(high)
+                changed_by(low).trim_end_matches(" %"),
+                changed_by(high)
             )
         },
     );

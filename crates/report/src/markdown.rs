@@ -5,7 +5,7 @@ use std::fmt::Write;
 use judge::compare::{Outcome, Row};
 
 use crate::compared::{At, Compared, explained, remark};
-use crate::metric::{kind, percent};
+use crate::metric::{changed_by, kind};
 use crate::page::clean;
 
 /// What was compared and what came of it, in Markdown: the outcome, a table for each point, and what there is to mind.
@@ -63,9 +63,9 @@ fn line(out: &mut String, row: &Row) -> std::fmt::Result {
     let it = &row.comparison;
     let show = |value: f64| kind(row.metric).show(value);
     let none = || "n/a".to_owned();
-    let change = it.ratio.map_or_else(none, percent);
+    let change = it.ratio.map_or_else(none, changed_by);
     let interval = it.interval.map_or_else(none, |(low, high)| {
-        format!("{} to {}", percent(low), percent(high))
+        format!("{} to {}", changed_by(low), changed_by(high))
     });
     let verdict = match (it.outcome, remark(it)) {
         (Outcome::Worse | Outcome::NotComparable, _) => format!("**{}**", it.outcome.name()),

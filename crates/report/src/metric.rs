@@ -2,6 +2,7 @@
 
 use judge::compare::Metric;
 use plan::Unit;
+use record::average::mean;
 
 use crate::html::Kind;
 
@@ -14,9 +15,18 @@ pub(crate) fn kind(metric: Metric) -> Kind {
     }
 }
 
-/// In percent, with its sign.
-pub(crate) fn percent(ratio: f64) -> String {
+/// By how much something changed, in percent and with its sign.
+pub(crate) fn changed_by(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// The mean of a metric's values: the geometric one, as comparisons have it; where one is not positive, which has no
+/// logarithm, the arithmetic one. None of no values.
+pub(crate) fn geometric_if_positive(values: &[f64]) -> Option<f64> {
+    match values.iter().all(|it| *it > 0.0) {
+        true => mean(values.iter().map(|it| it.ln())).map(f64::exp),
+        false => mean(values),
+    }
 }
 
 /// A p-value.

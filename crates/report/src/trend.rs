@@ -6,7 +6,7 @@ use record::Run;
 use record::run::Phase;
 use serde::Serialize;
 
-use crate::metric::{kind, percent, probability};
+use crate::metric::{changed_by, geometric_if_positive, kind, probability};
 use crate::page::{Page, clean};
 use crate::points::Named;
 use crate::style::Ink;
@@ -87,7 +87,7 @@ impl Trend {
             clean(self.since(change)),
             show(change.before),
             show(change.after),
-            percent(change.ratio()),
+            changed_by(change.ratio()),
             probability(change.p)
         )
     }
@@ -96,9 +96,9 @@ impl Trend {
 /// The means of a metric in the runs of an occasion; none if it was not measured.
 pub(crate) fn occasion(name: &str, metric: Metric, phases: &[&Phase]) -> Option<Occasion> {
     let found: Vec<f64> = phases.iter().filter_map(|it| metric.of(it)).collect();
-    (!found.is_empty()).then(|| Occasion {
+    Some(Occasion {
         name: name.to_owned(),
-        mean: mean(&found),
+        mean: geometric_if_positive(&found)?,
         runs: found.len(),
     })
 }
@@ -110,13 +110,6 @@ pub(crate) fn says_nothing(runs: &[&Named]) -> bool {
     let all: Vec<&Run> = runs.iter().map(|it| &it.run).collect();
     let broke = |run: &&&Run| matches!(run.verdict.kind, Failed | Incomplete);
     unbelievable(&all) || 2 * all.iter().filter(broke).count() > all.len()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    match values.iter().all(|it| *it > 0.0) {
-        true => (values.iter().map(|it| it.ln()).sum::<f64>() / values.len() as f64).exp(),
-        false => values.iter().sum::<f64>() / values.len() as f64,
-    }
 }
 
 /// Eight heights of a bar.

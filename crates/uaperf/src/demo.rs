@@ -151,9 +151,9 @@ fn security(out: &mut impl Write, server: &Serving, pki: &Path) -> anyhow::Resul
     for protection in all_protections() {
         let access = server.access(protection, pki);
         let found = probe(&access, REPEAT).map_err(|error| advice::on(&error, &access))?;
-        let channel = median(&found, &[Step::Hello, Step::OpenChannel]);
-        let session = median(&found, &[Step::CreateSession, Step::ActivateSession]);
-        let read = median(&found, &[Step::FirstRead]);
+        let channel = medians(&found, &[Step::Hello, Step::OpenChannel]);
+        let session = medians(&found, &[Step::CreateSession, Step::ActivateSession]);
+        let read = medians(&found, &[Step::FirstRead]);
         writeln!(
             out,
             "  {:<38}{:>12}{:>12}{:>12}",
@@ -167,7 +167,7 @@ fn security(out: &mut impl Write, server: &Serving, pki: &Path) -> anyhow::Resul
 }
 
 /// The medians of some steps, added up.
-fn median(probe: &Probe, steps: &[Step]) -> Duration {
+fn medians(probe: &Probe, steps: &[Step]) -> Duration {
     let wanted = |step: &&load::probe::StepTimes| steps.iter().any(|s| s.name() == step.step);
     let nanos = probe.steps.iter().filter(wanted).map(|step| step.median_ns);
     Duration::from_nanos(nanos.sum())

@@ -1,5 +1,6 @@
 //! What the rules look at, out of a phase.
 
+use record::average::mean;
 use record::run::{Figure, Internals, Phase, Sign, SocketUsage, Target, UsageSeries};
 
 use super::FULL;
@@ -245,7 +246,7 @@ pub(super) fn window_ns(phase: &Phase) -> u64 {
 /// What is in flight on average, in the window.
 pub(super) fn in_flight(phase: &Phase) -> f64 {
     let (_, inside) = in_window(phase, &phase.series.in_flight);
-    inside.iter().sum::<f64>() / inside.len().max(1) as f64
+    mean(inside).unwrap_or(0.0)
 }
 
 /// The part of a column of the series that lies in the window, and how long that is.

@@ -1,10 +1,10 @@
 //! What a trial says of its load.
 
 use plan::{Threshold, Unit};
+use record::average::median;
 use record::run::{Kind, Phase};
 use serde::{Deserialize, Serialize};
 
-use crate::steady::median;
 use crate::threshold::Measured;
 use crate::verdict::words::percent;
 
@@ -178,7 +178,7 @@ fn course(phase: &Phase) -> Vec<f64> {
 fn growth(phase: &Phase) -> Option<f64> {
     let all = course(phase);
     let together = all.len().div_ceil(MOST_MOMENTS).max(1);
-    let moments: Vec<f64> = all.chunks_exact(together).map(median).collect();
+    let moments: Vec<f64> = all.chunks_exact(together).filter_map(median).collect();
     if moments.len() < MOMENTS {
         return None;
     }
@@ -192,7 +192,7 @@ fn growth(phase: &Phase) -> Option<f64> {
     let falling = slopes.iter().filter(|&&it| it < 0.0).count() as f64;
     let steadily = rising - falling >= RISING * slopes.len() as f64;
     Some(if steadily {
-        median(&slopes).max(0.0)
+        median(&slopes)?.max(0.0)
     } else {
         0.0
     })
@@ -203,11 +203,10 @@ fn growth(phase: &Phase) -> Option<f64> {
 fn lasting(phase: &Phase, objective: &[Threshold]) -> bool {
     let moments = course(phase);
     let third = moments.len() / 3;
-    if third == 0 {
+    let levels = median(&moments[..third]).zip(median(&moments[moments.len() - third..]));
+    let Some((before, after)) = levels else {
         return false;
-    }
-    let before = median(&moments[..third]);
-    let after = median(&moments[moments.len() - third..]);
+    };
     let factor = (after / before.max(1.0)).max(1.0);
     objective.iter().all(|threshold| {
         let found = threshold.check(&Measured(phase)).figure;

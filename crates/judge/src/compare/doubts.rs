@@ -1,5 +1,6 @@
 //! What makes two sides hard to compare.
 
+use record::average::mean;
 use record::run::{Kind, Mark, Run};
 
 /// Rates that differ by more are not of the same load.
@@ -146,10 +147,7 @@ fn plans(runs: &[&Run]) -> Vec<serde_json::Value> {
 /// Latencies under different loads are no comparison.
 fn rates(base: &[&Run], new: &[&Run], doubts: &mut Vec<String>) {
     let open = |runs: &[&Run]| runs.iter().all(|run| !is_closed(run));
-    let mean = |runs: &[&Run]| {
-        let rates: Vec<f64> = phases(runs).filter_map(|it| it.total.rate_per_s).collect();
-        (!rates.is_empty()).then(|| super::mean(&rates))
-    };
+    let mean = |runs: &[&Run]| mean(phases(runs).filter_map(|it| it.total.rate_per_s));
     if let (Some(x), Some(y)) = (mean(base), mean(new))
         && open(base)
         && open(new)

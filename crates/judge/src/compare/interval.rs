@@ -3,7 +3,7 @@
 use plan::Random;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-use super::{ALPHA, mean, variance};
+use super::{ALPHA, level, variance};
 
 /// The quantile of Student's t that leaves half of [`ALPHA`] above it.
 pub(crate) fn t_quantile(degrees: f64) -> Option<f64> {
@@ -37,7 +37,7 @@ pub fn welch(base: &[f64], new: &[f64]) -> Option<(f64, f64)> {
     let squared = |side: &[f64]| (variance(side) / side.len() as f64, side.len() as f64 - 1.0);
     let (x, y) = (squared(base), squared(new));
     let half = t_quantile(degrees(x, y))? * (x.0 + y.0).sqrt();
-    let difference = mean(new) - mean(base);
+    let difference = level(new) - level(base);
     Some((difference - half, difference + half))
 }
 
@@ -55,7 +55,7 @@ const RESAMPLES: usize = 2000;
 
 /// Efron's bias-corrected and accelerated bootstrap interval of mean(new) − mean(base), over runs.
 pub fn bca(base: &[f64], new: &[f64]) -> Option<(f64, f64)> {
-    let found = mean(new) - mean(base);
+    let found = level(new) - level(base);
     let mut random = Random::new(1);
     let mut drawn = |side: &[f64]| -> f64 {
         let size = side.len() as u64;
@@ -86,7 +86,7 @@ pub fn bca(base: &[f64], new: &[f64]) -> Option<(f64, f64)> {
 /// From leaving out one run at a time, of either side (Davison and Hinkley 1997, 5.3: influences of each sample).
 fn acceleration(base: &[f64], new: &[f64]) -> f64 {
     let influences = |side: &[f64], sign: f64| -> Vec<f64> {
-        let (middle, size) = (mean(side), side.len() as f64);
+        let (middle, size) = (level(side), side.len() as f64);
         side.iter()
             .map(|value| sign * (value - middle) / size)
             .collect()

@@ -19,6 +19,7 @@ mod pairs;
 mod power;
 mod within;
 
+use record::average;
 use record::run::Phase;
 
 pub use doubts::{doubts, is_closed, unbelievable};
@@ -154,7 +155,7 @@ pub fn compare_runs(base: &[f64], new: &[f64], better: Direction, margin: f64) -
         false => (base.to_vec(), new.to_vec()),
     };
     let back = |mean: f64| if positive { mean.exp() } else { mean };
-    let difference = mean(&y) - mean(&x);
+    let difference = level(&y) - level(&x);
     let spread = |side: &[f64]| {
         (positive && side.len() > 1).then(|| (variance(side).exp_m1()).max(0.0).sqrt())
     };
@@ -165,7 +166,7 @@ pub fn compare_runs(base: &[f64], new: &[f64], better: Direction, margin: f64) -
     let mut comparison = Comparison {
         base: base.to_vec(),
         new: new.to_vec(),
-        means: (back(mean(&x)), back(mean(&y))),
+        means: (back(level(&x)), back(level(&y))),
         spread: (spread(&x), spread(&y)),
         ratio: positive.then(|| difference.exp()),
         interval,
@@ -358,13 +359,14 @@ pub fn compare_figure(metric: Metric, base: &[f64], new: &[f64], margin: f64) ->
     comparison
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+/// The mean of a side; 0 of no values, of which callers have made sure.
+fn level(values: &[f64]) -> f64 {
+    average::mean(values).unwrap_or(0.0)
 }
 
 /// Of a sample: divided by one less than its size.
 fn variance(values: &[f64]) -> f64 {
-    let middle = mean(values);
+    let middle = level(values);
     let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
     squares / (values.len().max(2) - 1) as f64
 }

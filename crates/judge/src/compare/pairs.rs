@@ -4,7 +4,7 @@
 use record::run::Phase;
 
 use super::interval::{t_half, t_tails};
-use super::{Comparison, Direction, Method, P, compare_runs, mean, variance};
+use super::{Comparison, Direction, Method, P, compare_runs, level, variance};
 
 /// Windows that share as much of the longer one are of the same time: no other one can share more.
 const SHARED: f64 = 0.5;
@@ -49,7 +49,7 @@ pub fn compare_pairs(base: &[f64], new: &[f64], better: Direction, margin: f64) 
     let Some(half) = t_half(&differences) else {
         return comparison;
     };
-    let middle = mean(&differences);
+    let middle = level(&differences);
     let times = |wanted: fn(f64) -> bool| differences.iter().filter(|it| wanted(**it)).count();
     let (more, less) = (times(|it| it > 0.0), times(|it| it < 0.0));
     comparison.interval = Some(((middle - half).exp(), (middle + half).exp()));
@@ -72,7 +72,7 @@ pub(super) fn differences(base: &[f64], new: &[f64]) -> Option<Vec<f64>> {
 fn p(differences: &[f64]) -> Option<P> {
     let degrees = differences.len() as f64 - 1.0;
     let error = (variance(differences) / differences.len() as f64).sqrt();
-    let value = match (mean(differences), error > 0.0) {
+    let value = match (level(differences), error > 0.0) {
         (middle, true) => t_tails(middle / error, degrees)?,
         (0.0, false) => 1.0,
         (_, false) => 0.0,

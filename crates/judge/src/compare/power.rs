@@ -1,9 +1,11 @@
 //! How many runs it would take.
 
+use record::average::mean;
+
 use super::exact::least;
 use super::interval::t_quantile;
 use super::pairs::differences;
-use super::{ALPHA, mean, variance};
+use super::{ALPHA, level, variance};
 
 /// More are not worth naming.
 const MOST: u32 = 1000;
@@ -23,10 +25,7 @@ pub fn runs_needed(
         .filter(|side| side.len() > 1)
         .map(|side| variance(&logs(side)))
         .collect();
-    if several.is_empty() || ratio <= 0.0 {
-        return None;
-    }
-    let pooled = several.iter().sum::<f64>() / several.len() as f64;
+    let pooled = mean(&several).filter(|_| ratio > 0.0)?;
     let differs = ratio.ln().abs() > margin.ln_1p();
     let room = room(ratio.ln(), margin);
     let reaches = |n: u32| {
@@ -41,7 +40,7 @@ pub fn runs_needed(
 /// The same for pairs of runs that go at the same time.
 pub fn pairs_needed(base: &[f64], new: &[f64], margin: f64) -> Option<u32> {
     let differences = differences(base, new).filter(|it| it.len() > 1)?;
-    let (room, variance) = (room(mean(&differences), margin), variance(&differences));
+    let (room, variance) = (room(level(&differences), margin), variance(&differences));
     let reaches = |n: u32| {
         let half = t_quantile(f64::from(n) - 1.0)? * (variance / f64::from(n)).sqrt();
         Some(half < room)

@@ -7,7 +7,7 @@ use plan::{Measure, Stat};
 use record::run::{Course, Phase};
 
 use super::interval::{degrees, t_quantile, t_tails};
-use super::{Comparison, Direction, Method, Metric, Outcome, P, mean, variance};
+use super::{Comparison, Direction, Method, Metric, Outcome, P, level, variance};
 use crate::confidence::quantile_interval;
 
 /// A figure of a run, on the scale of logarithms.
@@ -26,7 +26,7 @@ impl Estimate {
     pub fn of_course(values: &[f64]) -> Option<Self> {
         let (error, degrees) = scatter(values)?;
         Some(Self {
-            value: mean(values),
+            value: level(values),
             error,
             degrees,
         })
@@ -87,7 +87,7 @@ pub fn estimate(phase: &Phase, metric: Metric) -> Option<Estimate> {
 
 /// Which share of a sample is worth as much as an independent one, from how its intervals scatter.
 fn effective(values: &[f64], error: f64) -> f64 {
-    let squared = variance(values) / (mean(values).powi(2) * values.len() as f64);
+    let squared = variance(values) / (level(values).powi(2) * values.len() as f64);
     match error > 0.0 {
         true => squared / (error * error),
         false => 1.0,
@@ -102,7 +102,7 @@ pub(super) fn scatter(values: &[f64]) -> Option<(f64, f64)> {
     let mut count = MOST_BATCHES.min(values.len());
     loop {
         let batches = batches(values, count);
-        let middle = mean(&batches);
+        let middle = level(&batches);
         if middle <= 0.0 {
             return None;
         }
@@ -123,13 +123,13 @@ fn batches(values: &[f64], count: usize) -> Vec<f64> {
     let edge = |i: usize| i * values.len() / count;
     (0..count)
         .filter_map(|i| values.get(edge(i)..edge(i + 1)))
-        .map(mean)
+        .map(level)
         .collect()
 }
 
 /// The correlation of neighbours.
 fn neighbours(values: &[f64]) -> f64 {
-    let middle = mean(values);
+    let middle = level(values);
     let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
     let products: f64 = values
         .windows(2)

@@ -1,5 +1,6 @@
 //! A phase in the course of time, in the figures that tell whether it has settled.
 
+use record::average::{mean, median};
 use record::{Measure, Tally};
 
 /// Operations that an interval needs for its figures to mean something.
@@ -114,13 +115,15 @@ impl Course {
             if values.len() < bins {
                 return;
             }
-            let mut values: Vec<Option<f64>> =
-                values[..bins].chunks_exact(together).map(mean).collect();
+            let mut values: Vec<Option<f64>> = values[..bins]
+                .chunks_exact(together)
+                .map(|some| mean(some.iter().flatten()))
+                .collect();
             let known: Vec<f64> = values.iter().copied().flatten().collect();
             if known.len() * 2 < values.len() {
                 return;
             }
-            let middle = median(&known);
+            let middle = median(&known).unwrap_or(0.0);
             let mut excursions = Vec::new();
             let median = if settles {
                 excursions = set_aside(&mut values, middle, spread(&known, middle));
@@ -224,24 +227,9 @@ fn set_aside(values: &mut [Option<f64>], middle: f64, spread: f64) -> Vec<(usize
     found
 }
 
-fn mean(values: &[Option<f64>]) -> Option<f64> {
-    let known: Vec<f64> = values.iter().copied().flatten().collect();
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-}
-
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
-    }
-}
-
 /// The deviation that the middle half of the values suggests, at least a hundredth of the level.
 fn spread(values: &[f64], middle: f64) -> f64 {
-    let off: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
+    let off = median(values.iter().map(|v| (v - middle).abs()));
     // 1.4826: for a normal distribution it is then the standard deviation.
-    (1.4826 * median(&off)).max(middle.abs() * 0.01)
+    (1.4826 * off.unwrap_or(0.0)).max(middle.abs() * 0.01)
 }

@@ -1,7 +1,7 @@
 //! Tests for a change and for a trend. Both look at ranks, so that single large values weigh
 //! little, and both know that neighbours are alike: what follows itself counts for less.
 
-use super::course::median;
+use record::average::{mean, median};
 
 /// Fewer values cannot reach the significance that is asked for.
 const MIN_VALUES: usize = 30;
@@ -43,14 +43,14 @@ pub(super) fn change_point(values: &[f64]) -> Option<Found> {
         }
     }
     let (first, second) = values.split_at(at);
-    let levels = (median(first), median(second));
+    let (before, after) = (median(first)?, median(second)?);
     let rest = ranks_less(&ranks, at);
     let n = n as f64;
     let exponent = -6.0 * largest * largest / (n * n * n + n * n);
     Some(Found {
         at,
-        before: levels.0,
-        after: levels.1,
+        before,
+        after,
         p: (2.0 * (exponent / inflation(&rest)).exp()).min(1.0),
     })
 }
@@ -71,10 +71,10 @@ pub(super) fn trend(values: &[f64]) -> Option<Found> {
             slopes.push((b - a) / apart as f64);
         }
     }
-    let before = median(&values[..n / 3]);
-    let after = median(&values[n - n / 3..]);
+    let before = median(&values[..n / 3])?;
+    let after = median(&values[n - n / 3..])?;
     // Theil and Sen's slope; what is left without it says how alike neighbours are.
-    let slope = median(&slopes);
+    let slope = median(&slopes)?;
     let rest: Vec<f64> = values
         .iter()
         .enumerate()
@@ -115,7 +115,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 fn ranks_less(ranks: &[f64], at: usize) -> Vec<f64> {
     let (first, second) = ranks.split_at(at);
     let around = |part: &[f64]| {
-        let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
+        let mean = mean(part).unwrap_or(0.0);
         part.iter().map(|rank| rank - mean).collect::<Vec<_>>()
     };
     let mut rest = around(first);
@@ -129,7 +129,7 @@ fn ranks_less(ranks: &[f64], at: usize) -> Vec<f64> {
 fn inflation(values: &[f64]) -> f64 {
     const FITTED: f64 = 2.0;
     let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
+    let mean = mean(values).unwrap_or(0.0);
     let around: Vec<f64> = values.iter().map(|v| v - mean).collect();
     let variance: f64 = around.iter().map(|v| v * v).sum();
     if variance <= 0.0 {

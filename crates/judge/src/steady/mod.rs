@@ -6,7 +6,6 @@ mod mser;
 mod outage;
 
 pub use course::Course;
-pub(crate) use course::median;
 pub use outage::Outage;
 
 use course::Row;

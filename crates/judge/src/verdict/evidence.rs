@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use record::average::mean;
 use record::run::{Stall, StallKind};
 use record::{Histogram, Measure, Tally, Window};
 
@@ -215,8 +216,7 @@ impl Evidence {
             socket: window.histogram(Measure::Socket).clone(),
             lag: window.histogram(Measure::Lag).clone(),
             delay: window.histogram(Measure::Delay).clone(),
-            mean_in_flight: (!inside.is_empty())
-                .then(|| inside.iter().sum::<f64>() / inside.len() as f64),
+            mean_in_flight: mean(inside),
             ..Self::default()
         }
     }

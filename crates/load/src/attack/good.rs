@@ -7,6 +7,7 @@ use plan::unit::Rate;
 use plan::unit::duration::nanos;
 use plan::{Arrival, Nodes, Pace, Phase, Read, Reconnect, Subscribe, Warmup, Work};
 use record::attack::{Newcomers, Stage};
+use record::average::median_ns;
 use record::run::{Figure, Sum};
 use record::{Measure, Tally};
 use wire::types::StatusCode;
@@ -178,14 +179,13 @@ pub(super) fn come_and_go(
 /// Those that came in a part of the time.
 pub(super) fn newcomers(all: &[Came], (from, to): (Instant, Instant)) -> Newcomers {
     let inside = || all.iter().filter(|it| it.0 >= from && it.0 < to);
-    let mut took: Vec<u64> = inside().filter_map(|it| it.1.clone().ok()).collect();
-    took.sort_unstable();
+    let took: Vec<u64> = inside().filter_map(|it| it.1.clone().ok()).collect();
     let came = inside().count();
     Newcomers {
         came: came as u64,
         refused: (came - took.len()) as u64,
         told: inside().find_map(|it| it.1.clone().err()),
-        median_ns: took.get(took.len() / 2).copied(),
+        median_ns: median_ns(took),
     }
 }
 

@@ -12,6 +12,7 @@ mod sockets;
 use std::io;
 use std::time::{Duration, Instant};
 
+use record::average::median;
 use serde::{Deserialize, Serialize};
 
 pub use clock::{Clocks, clocks};
@@ -80,18 +81,13 @@ const SLICES: usize = 7;
 impl Measured {
     /// Of slices; none if there are none.
     pub fn of(slices: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let mut slices: Vec<f64> = slices.into_iter().collect();
-        slices.sort_by(f64::total_cmp);
-        let (low, high) = (*slices.first()?, *slices.last()?);
-        let middle = slices.len() / 2;
-        let upper = *slices.get(middle)?;
-        let median = match slices.len() % 2 {
-            0 => slices
-                .get(middle - 1)
-                .map_or(upper, |lower| (lower + upper) / 2.0),
-            _ => upper,
-        };
-        Some(Self { median, low, high })
+        let slices: Vec<f64> = slices.into_iter().collect();
+        let each = || slices.iter().copied();
+        Some(Self {
+            median: median(&slices)?,
+            low: each().reduce(f64::min)?,
+            high: each().reduce(f64::max)?,
+        })
     }
 
     /// Nanoseconds that an action takes, called over and over for `budget` in all.

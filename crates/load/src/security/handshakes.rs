@@ -64,7 +64,7 @@ impl SeenHandshakes {
     }
 
     pub(super) fn finished(self) -> Figure<Handshakes> {
-        let Some(per_second) = Range::of(self.rates) else {
+        let Some(per_second) = Range::of(&self.rates) else {
             return Figure::missing("nobody tried");
         };
         let each = |figure: Figure<f64>| match self.failed {

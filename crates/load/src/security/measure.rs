@@ -406,7 +406,7 @@ fn of_size(mut size: SeenSize, plain: &[Option<u64>]) -> Option<Size> {
     let both = size.medians.iter().zip(plain);
     let ratio =
         |(own, plain): (&Option<u64>, &Option<u64>)| Some((*own)? as f64 / (*plain)?.max(1) as f64);
-    let ratio = match Range::of(both.filter_map(ratio).collect()) {
+    let ratio = match Range::of(&both.filter_map(ratio).collect::<Vec<_>>()) {
         Some(ratio) => Figure::Known(ratio),
         None => Figure::missing("there is no round with both"),
     };

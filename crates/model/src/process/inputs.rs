@@ -1,5 +1,6 @@
 //! What of a workload a process looks at.
 
+use record::average::mean;
 use serde::{Deserialize, Serialize};
 
 use crate::matrix::{Matrix, norm, unexplained};
@@ -128,7 +129,7 @@ impl Input {
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for quantity in Quantity::ALL {
             let values: Vec<f64> = workloads.iter().map(|it| quantity.of(it)).collect();
-            let mean = values.iter().sum::<f64>() / n;
+            let mean = mean(&values).unwrap_or(0.0);
             let column: Vec<f64> = values.iter().map(|it| it - mean).collect();
             let deviation = norm(&column) / n.sqrt();
             if deviation < 1e-6 {

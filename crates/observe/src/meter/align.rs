@@ -1,5 +1,7 @@
 //! A meter's clock against ours, by a step of load that stands out in what it wrote down.
 
+use record::average::{mean, median};
+
 use super::Meter;
 use crate::figure::{Figure, NotAvailable};
 
@@ -110,7 +112,7 @@ struct Sums {
 
 impl Sums {
     fn of(readings: &[(f64, f64)]) -> Self {
-        let mean = readings.iter().map(|it| it.1).sum::<f64>() / readings.len().max(1) as f64;
+        let mean = mean(readings.iter().map(|it| it.1)).unwrap_or(0.0);
         let mut sum = (0.0, 0.0);
         let mut up_to = vec![sum];
         up_to.extend(readings.iter().map(|(_, watts)| {
@@ -132,15 +134,13 @@ impl Sums {
         self.times.last().copied().unwrap_or(0.0)
     }
 
-    /// The middle one of the times between two readings.
+    /// The median of the times between two readings.
     fn gap(&self) -> f64 {
         let gaps = self.times.windows(2).filter_map(|pair| match *pair {
             [a, b] => Some(b - a),
             _ => None,
         });
-        let mut gaps: Vec<f64> = gaps.collect();
-        gaps.sort_by(f64::total_cmp);
-        gaps.get(gaps.len() / 2).copied().unwrap_or(0.0)
+        median(gaps).unwrap_or(0.0)
     }
 
     /// How many readings lie before a moment of our clock.

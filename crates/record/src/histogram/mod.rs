@@ -7,6 +7,7 @@ mod text;
 
 pub use text::HistogramError;
 
+use crate::average::mean_of_sum;
 use buckets::{highest, lowest, slot};
 
 /// Values (mostly durations in nanoseconds) counted in the slots of an HdrHistogram with three
@@ -72,7 +73,7 @@ impl Histogram {
 
     /// The mean of the values themselves; none when nothing was recorded.
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        mean_of_sum(self.sum as f64, self.count)
     }
 
     /// The value that a share `q` (0 to 1) of all values does not exceed, rounded up to its slot

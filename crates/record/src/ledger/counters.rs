@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::average::mean_of_sum;
+
 /// Counts of one bin. All of them add up, over bins and over cores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
@@ -152,6 +154,6 @@ impl Gauge {
 
     /// The mean level; none when nobody looked.
     pub fn mean(&self) -> Option<f64> {
-        (self.looks > 0).then(|| self.sum as f64 / self.looks as f64)
+        mean_of_sum(self.sum as f64, self.looks)
     }
 }

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::average::mean_of_sum;
+
 use super::numbers::{Gap, Numbers};
 use super::{Seat, SubscriptionTerms};
 
@@ -104,7 +106,7 @@ impl Spread {
 
     /// The mean; none without any.
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        mean_of_sum(self.sum as f64, self.count)
     }
 
     /// The standard deviation; none without any.

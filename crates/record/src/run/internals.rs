@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Histogram;
+use crate::average::mean_of_sum;
 
 /// What a plant says of its own work: since it started, or between two looks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -231,7 +232,7 @@ impl ServiceUse {
 
     /// How long one took on average.
     pub fn mean_ns(&self) -> Option<f64> {
-        (self.timed > 0).then(|| self.timed_ns as f64 / self.timed as f64)
+        mean_of_sum(self.timed_ns as f64, self.timed)
     }
 
     /// How long all of them took, as far as those tell whose time was taken.
@@ -253,7 +254,7 @@ impl Queue {
 
     /// How much was there on average.
     pub fn mean(&self) -> Option<f64> {
-        (self.looks > 0).then(|| self.sum as f64 / self.looks as f64)
+        mean_of_sum(self.sum as f64, self.looks)
     }
 }
 

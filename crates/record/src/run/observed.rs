@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Figure;
+use crate::average;
 
 /// A mean over the window, with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -123,7 +124,7 @@ pub struct Source {
     pub by: String,
     /// Time between two looks.
     pub interval_ns: u64,
-    /// The middle one of the times between samples that told something new: nothing shorter is seen.
+    /// The median of the times between samples that told something new: nothing shorter is seen.
     pub resolution_ns: Figure<u64>,
     /// Looks that were answered.
     pub looks: u64,
@@ -188,10 +189,9 @@ impl Energy {
             .filter(|(row, _)| inside(*row))
             .filter_map(|(_, watts)| *watts)
             .collect();
-        let count = rows.len() as f64;
-        let mean = rows.iter().sum::<f64>() / count;
+        let mean = average::mean(&rows)?;
         let squares: f64 = rows.iter().map(|it| (it - mean).powi(2)).sum();
-        (rows.len() > 1).then(|| (squares / (count - 1.0)).sqrt())
+        (rows.len() > 1).then(|| (squares / (rows.len() as f64 - 1.0)).sqrt())
     }
 }
 

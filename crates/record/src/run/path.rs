@@ -30,7 +30,7 @@ pub struct Trip {
     pub count: u64,
     /// The shortest.
     pub min_ns: u64,
-    /// The middle one.
+    /// The median.
     pub median_ns: u64,
 }
 

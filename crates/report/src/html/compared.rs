@@ -8,7 +8,7 @@ use super::table::{Cell, Table};
 use super::trend;
 use super::unit::Kind;
 use crate::compared::{At, Compared, explained, remark, wanted};
-use crate::metric::{kind, percent, probability};
+use crate::metric::{changed_by, kind, probability};
 
 const fn ink(outcome: Outcome) -> &'static str {
     match outcome {
@@ -67,7 +67,7 @@ fn overview(all: &[&Compared]) -> Table {
             let told = row.and_then(|row| Some((row.comparison.outcome, row.comparison.ratio?)));
             match told {
                 Some((outcome, ratio)) => Cell::inked(
-                    format!("{} {}", percent(ratio), outcome.name()),
+                    format!("{} {}", changed_by(ratio), outcome.name()),
                     ink(outcome),
                 ),
                 None => Cell::text("n/a"),
@@ -284,7 +284,7 @@ fn table(at: &At) -> Table {
         let it = &row.comparison;
         let kind = kind(row.metric);
         let share = |ratio: Option<f64>| match ratio {
-            Some(ratio) => Cell::shown(percent(ratio), ratio - 1.0, Kind::Share),
+            Some(ratio) => Cell::shown(changed_by(ratio), ratio - 1.0, Kind::Share),
             None => Cell::number(None, Kind::Share),
         };
         let p = |p: Option<f64>| match p {

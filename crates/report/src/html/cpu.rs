@@ -1,6 +1,7 @@
 //! CPU in its parts: by threads, by user space and kernel, over time and over what was varied; how dense its shares lie.
 
 use maud::{Markup, html};
+use record::average::mean;
 use record::run::{CpuCourse, Phase, UsageSeries};
 
 use super::chart::{Chart, Drawn, Series, stacked};
@@ -338,11 +339,9 @@ pub(super) fn over(
         .collect();
     each.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let series = |name: &str, colour, of: &dyn Fn(&UsageSeries) -> Option<f64>| {
-        let points = each.iter().map(|(x, all)| {
-            let known: Vec<f64> = all.iter().filter_map(of).collect();
-            let mean = known.iter().sum::<f64>() / known.len() as f64;
-            (*x, mean)
-        });
+        let points = each
+            .iter()
+            .map(|(x, all)| (*x, mean(all.iter().filter_map(of)).unwrap_or(f64::NAN)));
         Series::new(name, name, colour, points.collect())
     };
     let part = |it: &UsageSeries, kernel: bool| {

@@ -4,6 +4,7 @@ use judge::compare::{Metric, t_half};
 use plan::Measure;
 use record::run::Phase;
 
+use crate::metric::geometric_if_positive;
 use crate::points::{Point, Points};
 
 /// What a phase is looked at for: how long its requests took, or what was notified.
@@ -29,21 +30,16 @@ pub(super) fn values(point: &Point, phase: &str, metric: Metric) -> Vec<f64> {
         .collect()
 }
 
-/// The geometric mean and its 95 % interval; of few values without one.
+/// The geometric mean and its 95 % interval; of few values without one. Where one is not positive, the arithmetic mean alone.
 pub(super) fn interval(values: &[f64]) -> (f64, f64, f64) {
-    let logs: Vec<f64> = values
-        .iter()
-        .filter(|it| **it > 0.0)
-        .map(|it| it.ln())
-        .collect();
     let none = f64::NAN;
-    if logs.is_empty() || logs.len() < values.len() {
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        return (if values.is_empty() { none } else { mean }, none, none);
-    }
-    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-    match t_half(&logs) {
-        Some(half) => (mean.exp(), (mean - half).exp(), (mean + half).exp()),
-        None => (mean.exp(), none, none),
+    let middle = geometric_if_positive(values).unwrap_or(none);
+    let logs: Option<Vec<f64>> = values
+        .iter()
+        .map(|it| (*it > 0.0).then(|| it.ln()))
+        .collect();
+    match logs.and_then(|logs| t_half(&logs)) {
+        Some(half) => (middle, middle / half.exp(), middle * half.exp()),
+        None => (middle, none, none),
     }
 }

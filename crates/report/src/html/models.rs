@@ -8,12 +8,12 @@ use record::run::Phase;
 
 use super::chart::{Chart, Drawn, Series};
 use super::latency::all;
-use super::measured::interval;
 use super::printed::{Words, over_signals};
 use super::scale::{Scale, Spread};
 use super::sweep::spread;
 use super::table::{Cell, Table};
 use super::unit::Kind;
+use crate::metric::geometric_if_positive;
 use crate::points::{Family, Point, Points};
 
 /// A model at several loads: its name, and each load as values per second.
@@ -131,14 +131,14 @@ fn figure(phase: &Phase, measure: Measure, stat: Stat) -> Option<f64> {
     Measured(phase).figure(measure, stat)
 }
 
-/// The mean over the repetitions of a point; not a number where nothing was measured.
-fn mean(point: &Point, phase: &str, of: Of) -> f64 {
+/// The mean over the repetitions of a point, as intervals have it; not a number where nothing was measured.
+fn over_repetitions(point: &Point, phase: &str, of: Of) -> f64 {
     let phases = point.runs.iter().flat_map(|it| &it.run.phases);
     let found: Vec<f64> = phases
         .filter(|it| it.name == phase)
         .filter_map(of)
         .collect();
-    interval(&found).0
+    geometric_if_positive(&found).unwrap_or(f64::NAN)
 }
 
 /// Both models over the signals per second, where both were measured.
@@ -199,7 +199,7 @@ fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
             let Some(first) = found().find(of_it) else {
                 continue;
             };
-            let load = mean(point, phase, Phase::values_per_s);
+            let load = over_repetitions(point, phase, Phase::values_per_s);
             if !load.is_finite() {
                 continue;
             }
@@ -237,7 +237,7 @@ fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
 
 fn chart(models: &[Model], n: usize, title: &str, of: Of, kind: Kind, studies: &[Words]) -> Markup {
     let curve = |(colour, model): (usize, &Model)| {
-        let at = |(load, point): &(f64, Point)| (*load, mean(point, model.phase, of));
+        let at = |(load, point): &(f64, Point)| (*load, over_repetitions(point, model.phase, of));
         let points: Vec<(f64, f64)> = model.points.iter().map(at).collect();
         let points = points.into_iter().filter(|it| it.1.is_finite());
         Series::new(&model.name, &model.name, colour, points.collect()).drawn(Drawn::Curve)
@@ -296,7 +296,7 @@ fn table(models: &[Model]) -> Table {
                 Cell::number(Some(*load), Kind::PerSecond),
             ];
             for (_, of, kind, _) in FIGURES {
-                let mean = mean(point, model.phase, of);
+                let mean = over_repetitions(point, model.phase, of);
                 row.push(Cell::number(mean.is_finite().then_some(mean), kind));
             }
             row

@@ -63,7 +63,7 @@ fn heads(names: &[&str]) -> Vec<String> {
     names.iter().map(|it| (*it).to_owned()).collect()
 }
 
-fn median(it: &Figure<Spread>) -> Option<f64> {
+fn typical(it: &Figure<Spread>) -> Option<f64> {
     it.known().map(|it| it.median_ns as f64)
 }
 
@@ -110,7 +110,7 @@ fn connections(sheet: &Sheet) -> Table {
             time(|it| it.max_ns),
             Cell::number(way.server_connect_cpu_ns.known().copied(), Kind::Nanos),
             Cell::number(way.client_connect_cpu_ns.known().copied(), Kind::Nanos),
-            Cell::number(median(&way.renewal), Kind::Nanos),
+            Cell::number(typical(&way.renewal), Kind::Nanos),
             Cell::number(way.renewal.known().map(|it| it.max_ns as f64), Kind::Nanos),
             Cell::text(way.failed.clone().unwrap_or_default()),
         ]
@@ -323,7 +323,7 @@ fn users(sheet: &Sheet) -> Table {
                 true => Cell::inked("in the clear", "bad"),
                 false => Cell::text(""),
             },
-            Cell::number(median(&user.activation), Kind::Nanos),
+            Cell::number(typical(&user.activation), Kind::Nanos),
             Cell::text(why),
         ]
     };

@@ -7,7 +7,7 @@ use super::contents::Contents;
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
 use super::unit::Kind;
-use crate::metric::{kind, percent, probability};
+use crate::metric::{changed_by, kind, probability};
 use crate::trend::Trend;
 use crate::trends::Trends;
 
@@ -65,7 +65,7 @@ fn changes(trends: &Trends) -> Markup {
                 Cell::inked(word, ink),
                 Cell::number(Some(it.before), kind),
                 Cell::number(Some(it.after), kind),
-                Cell::shown(percent(it.ratio()), it.ratio() - 1.0, Kind::Share),
+                Cell::shown(changed_by(it.ratio()), it.ratio() - 1.0, Kind::Share),
                 Cell::shown(probability(it.p), it.p, Kind::Count),
             ]
         })

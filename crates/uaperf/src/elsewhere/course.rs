@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use observe::{Figure, NotAvailable, Totals};
+use plan::unit::duration::nanos;
+use record::average::median_ns;
 
 /// What had been spent up to a moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -166,11 +168,10 @@ impl Course {
         })
     }
 
-    /// The middle one of the times between samples.
+    /// The median of the times between samples.
     pub fn resolution(&self) -> Option<Duration> {
-        let mut all: Vec<Duration> = self.steps().map(|it| it.length()).collect();
-        all.sort_unstable();
-        all.get(all.len() / 2).copied()
+        let lengths = self.steps().map(|it| nanos(it.length()));
+        median_ns(lengths).map(Duration::from_nanos)
     }
 
     /// How much of a window lies between samples of one life, in seconds.

@@ -7,6 +7,7 @@ use load::engine::Outcome;
 use plan::unit::duration::nanos;
 use plan::{Arrival, Measure, Op, Pace, Phase, Threshold, Unit, Value, Warmup};
 use record::Tally;
+use record::average::mean;
 use record::receipt::Account;
 
 use super::usage::Seen;
@@ -88,10 +89,9 @@ pub fn evidence(
     let server = seen.and_then(|seen| {
         let inside = window.from_ns..=window.to_ns;
         let cores = seen.cores("server", began).into_iter();
-        let cores: Vec<_> = cores.filter(|(at, _)| inside.contains(at)).collect();
-        let busy = cores.iter().map(|(_, cores)| cores).sum::<f64>() / cores.len().max(1) as f64;
-        (!cores.is_empty()).then_some(ServerUse {
-            cores_busy: busy,
+        let cores = cores.filter(|(at, _)| inside.contains(at));
+        Some(ServerUse {
+            cores_busy: mean(cores.map(|(_, cores)| cores))?,
             cores_allowed: seen.allowed()?,
             busiest_thread: seen.busiest_thread(began, window.from_ns, window.to_ns),
         })

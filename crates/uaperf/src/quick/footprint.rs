@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use judge::Slope;
 use load::engine::Rounds;
+use record::average::mean;
 use record::run::{Figure, Footprint, Held, Rise};
 
 use super::usage::{Level, Seen};
@@ -67,9 +68,8 @@ fn while_held(seen: Option<&Seen>, began: Instant, from: u64, to: u64) -> Figure
     let cores = cores.unwrap_or_default();
     // Each look speaks of the time since the one before it, which is to lie inside altogether.
     let inside = |(at, _): &&(u64, f64)| (from..=to).contains(at);
-    let inside: Vec<f64> = cores.iter().filter(inside).skip(1).map(|it| it.1).collect();
-    match inside.len() {
-        0 => Figure::missing("they were not held for long enough to look at the server"),
-        n => Figure::Known(inside.iter().sum::<f64>() / n as f64),
+    match mean(cores.iter().filter(inside).skip(1).map(|it| it.1)) {
+        None => Figure::missing("they were not held for long enough to look at the server"),
+        Some(mean) => Figure::Known(mean),
     }
 }

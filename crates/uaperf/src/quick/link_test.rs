@@ -9,6 +9,7 @@ use load::path_test::{Through, Trips, Way, flood, trips};
 use load::transport::Steps;
 use observe::{Network, Process};
 use plan::unit::duration::nanos;
+use record::average::median_ns;
 use record::run::{Figure, LinkTest, Throughput, Trip};
 
 use super::usage::Ends;
@@ -83,10 +84,9 @@ pub fn measure(
             match trips(first, way, *amount, (TRIPS, MOST)) {
                 Ok(it) => {
                     found.push(trip(&it));
-                    let took = it.took.get(it.took.len() / 2).copied();
                     *taken = Some(Load {
                         amount: *amount,
-                        took: took.unwrap_or_default(),
+                        took: typical(&it),
                     });
                 }
                 // The smallest has to be taken; servers may refuse what is large.
@@ -122,8 +122,13 @@ fn trip(it: &Trips) -> Trip {
         response_bytes: it.response_bytes,
         count: it.took.len() as u64,
         min_ns: at(0),
-        median_ns: at(it.took.len() / 2),
+        median_ns: nanos(typical(it)),
     }
+}
+
+fn typical(it: &Trips) -> Duration {
+    let took = it.took.iter().map(|it| nanos(*it));
+    Duration::from_nanos(median_ns(took).unwrap_or_default())
 }
 
 /// The largest size that the server took in little time, and how long that was.

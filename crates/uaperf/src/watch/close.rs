@@ -7,6 +7,7 @@ use observe::{
     Beat, Cgroup, Footing, Limit, Network, NotAvailable, Process, Sample, Shares, Socket, State,
     Task, Tree, cgroup, footing, shares, tasks_since,
 };
+use record::average::median_ns;
 use record::run::Figure;
 
 use super::difference::{between, cores, less};
@@ -176,10 +177,7 @@ fn talked(now: &[Socket], then: &[Socket]) -> Sockets {
             Ok(sum + of(tcp).saturating_sub(was.map_or(0, of)))
         })
     };
-    let mut rtts: Vec<u64> = open()
-        .filter_map(|it| Some(u64::from(it.tcp.as_ref().ok()?.rtt_us) * 1000))
-        .collect();
-    rtts.sort_unstable();
+    let rtts = open().filter_map(|it| Some(u64::from(it.tcp.as_ref().ok()?.rtt_us) * 1000));
     Sockets {
         connections: open().count() as u64,
         to_accept: now
@@ -192,8 +190,8 @@ fn talked(now: &[Socket], then: &[Socket]) -> Sockets {
         received_bytes: counted(|it| it.received_bytes).into(),
         sent_bytes: counted(|it| it.sent_bytes).into(),
         retransmissions: counted(|it| it.retransmissions.into()).into(),
-        median_rtt_ns: match rtts.get(rtts.len() / 2) {
-            Some(rtt) => Figure::Known(*rtt),
+        median_rtt_ns: match median_ns(rtts) {
+            Some(rtt) => Figure::Known(rtt),
             None => Figure::missing("no connection is open, or TCP says nothing of it"),
         },
     }

@@ -141,7 +141,7 @@ pub fn over_time(links: &mut [LinkUsage], looks: &[(Instant, &[Link])], began: I
 }
 
 /// A mean with its interval. The mean itself may be known better than from samples.
-pub fn mean(samples: &[f64], known: Option<f64>) -> Figure<Mean> {
+pub fn with_interval(samples: &[f64], known: Option<f64>) -> Figure<Mean> {
     match Average::of(samples) {
         Some(Average { mean, error }) => Figure::Known(Mean {
             mean: known.unwrap_or(mean),

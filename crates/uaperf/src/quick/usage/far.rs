@@ -44,11 +44,11 @@ pub fn series(
         .map(|it| it.map(|it| it as f64))
         .collect();
     series.means = Some(Means {
-        cpu_cores: detail::mean(
+        cpu_cores: detail::with_interval(
             &seen(&series.cpu_cores),
             series.window.cpu_cores.known().copied(),
         ),
-        rss_bytes: detail::mean(&seen(&rss), None),
+        rss_bytes: detail::with_interval(&seen(&rss), None),
     });
     let ends = |has: fn(&Totals) -> bool| {
         let mut all = course

@@ -182,11 +182,11 @@ impl Seen {
         };
         let rss = series.rss_bytes.iter().map(|it| it.map(|it| it as f64));
         series.means = Some(Means {
-            cpu_cores: detail::mean(
+            cpu_cores: detail::with_interval(
                 &inside(series.cpu_cores.clone()),
                 series.window.cpu_cores.known().copied(),
             ),
-            rss_bytes: detail::mean(&inside(rss.collect()), None),
+            rss_bytes: detail::with_interval(&inside(rss.collect()), None),
         });
         let mut before: Option<&Sample> = None;
         for (row, look) in self.looks.iter().enumerate() {
