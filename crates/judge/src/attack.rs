@@ -127,7 +127,7 @@ fn limits(attackers: &Attackers, asked: &Asked, cores: Option<u64>) -> Vec<Strin
     if attackers.latest_ns > LATE_NS {
         all.push(format!(
             "attacks came up to {} too late though attackers were free: this machine has too much to do",
-            duration::show_nanos(attackers.latest_ns as f64)
+            duration::show_ns(attackers.latest_ns)
         ));
     }
     if attackers.made == 0 {

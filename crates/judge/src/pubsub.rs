@@ -1,8 +1,6 @@
 //! What a phase of PubSub is worth: was it published on time, and did the listeners themselves keep up.
 
-use std::time::Duration;
-
-use plan::unit::duration::show;
+use plan::unit::duration::show_ns;
 use record::run::{
     About, Delivered, Figure, KeyUse, Kind, Listener, Phase, PubSub, Published, Subscribed, Verdict,
 };
@@ -169,7 +167,7 @@ fn subscribed(told: &PubSub) -> Option<Finding> {
         "{} of {} listeners lost the connection to the broker ({why}), for {} at most",
         lost.len(),
         told.listeners.len(),
-        show(Duration::from_nanos(longest))
+        show_ns(longest)
     );
     Some((
         Kind::Incomplete,
@@ -183,8 +181,7 @@ fn subscribed(told: &PubSub) -> Option<Finding> {
 fn late(phase: &Phase, sent: &Published) -> Option<(String, String)> {
     let late = phase.total.histogram("lateness").quantile(0.99)?;
     let interval = sent.interval_ns.filter(|interval| late > *interval)?;
-    let show = |ns| show(Duration::from_nanos(ns));
-    Some((show(late), show(interval)))
+    Some((show_ns(late), show_ns(interval)))
 }
 
 fn notes(told: &PubSub, came: u64, unreadable: u64) -> Vec<String> {

@@ -4,8 +4,8 @@ use crate::confidence::needed_for;
 use plan::unit::duration;
 use plan::{Figures, Measure, Stat, Threshold};
 use record::Histogram;
+use record::average::mean;
 use record::run::{Counts, Expectation, Phase, Trust, UsageSeries};
-use std::time::Duration;
 
 /// The figures of a phase, for [`Threshold::check`].
 #[derive(Debug, Clone, Copy)]
@@ -47,9 +47,7 @@ impl Measured<'_> {
                 None => samples.into_iter().reduce(f64::max),
             },
             Stat::Min => samples.into_iter().reduce(f64::min),
-            Stat::Mean if !samples.is_empty() => {
-                Some(samples.iter().sum::<f64>() / samples.len() as f64)
-            }
+            Stat::Mean => mean(&samples),
             _ => None,
         }
     }
@@ -123,7 +121,7 @@ fn cycles(cycles_ns: &[u64], stat: Stat) -> Option<f64> {
     let mut sorted = cycles_ns.to_vec();
     sorted.sort_unstable();
     let all = sorted.len() as f64;
-    let mean = sorted.iter().map(|&ns| ns as f64).sum::<f64>() / all;
+    let mean = mean(sorted.iter().map(|&ns| ns as f64))?;
     match stat {
         Stat::Percentile(_) => {
             let rank = (stat.quantile()? * all).ceil().max(1.0) as usize;
@@ -163,10 +161,7 @@ fn not_told(threshold: &Threshold, phase: &Phase) -> Option<String> {
         stat => figure_of(phase.total.histogram(name), stat),
     };
     match phase.trust(name, measured?) {
-        Trust::Nothing(error) => {
-            let show = |ns| duration::show(Duration::from_nanos(ns));
-            Some(phase.clock()?.refusal(error, show))
-        }
+        Trust::Nothing(error) => Some(phase.clock()?.refusal(error, duration::show_ns)),
         Trust::Whole | Trust::Within(_) => None,
     }
 }

@@ -214,7 +214,7 @@ impl Process {
             took: Duration::ZERO,
             cpu_ns: match &stat {
                 Err(reason) => Err(reason.clone()),
-                Ok(_) => cpu.map(nanos),
+                Ok(_) => cpu.map(whole_ns),
             },
             user_ns: of(&|stat| stat.ticks(14)),
             system_ns: of(&|stat| stat.ticks(15)),
@@ -247,7 +247,7 @@ impl Process {
         Sample {
             at,
             took: at.elapsed(),
-            cpu_ns: of(&|it| Some(nanos(it.cpu))),
+            cpu_ns: of(&|it| Some(whole_ns(it.cpu))),
             user_ns: nothing(),
             system_ns: nothing(),
             waited_ns: nothing(),
@@ -301,7 +301,7 @@ fn ended(id: u32) -> NotAvailable {
     NotAvailable::because(format!("process {id} has ended"))
 }
 
-fn nanos(duration: Duration) -> u64 {
+fn whole_ns(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

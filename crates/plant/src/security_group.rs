@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use plan::unit::duration::nanos;
 use wire::policy::pubsub::{PubSubPolicy, RawKey, SecurityKeys, token_after};
 use wire::time::Instant;
 
@@ -171,10 +172,6 @@ impl Ring {
         self.next_at = now + pushed.to_next;
         self.made = false;
     }
-}
-
-fn nanos(it: Duration) -> u64 {
-    u64::try_from(it.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A group of this server, with its keys.

@@ -93,7 +93,7 @@ pub(crate) fn how(sheet: &Sheet) -> String {
     format!(
         "{} each of calm, attack and calm; {} attacks a second by {}, {} at most; {} Reads a second and a \
          subscription of {} over {}; {server}",
-        duration::show_nanos(asked.step_ns as f64),
+        duration::show_ns(asked.step_ns),
         plain(asked.rate_per_s),
         counted(asked.clients.into(), "attacker", "attackers"),
         grouped(asked.count),
@@ -141,7 +141,7 @@ fn table(page: &mut Page, sheet: &Sheet) {
         };
         let p99 = |stage: &Stage| {
             let ns = stage.response.quantile(0.99);
-            ns.map_or_else(|| "n/a".to_owned(), |ns| duration::show_nanos(ns as f64))
+            ns.map_or_else(|| "n/a".to_owned(), duration::show_ns)
         };
         let ratios = seen.ratios.iter().find(|it| it.quantile == 0.99);
         let ratio = ratios.and_then(|it| it.attacked.known()).copied();
@@ -224,7 +224,7 @@ pub(crate) fn held(seen: &Seen) -> String {
     };
     let connect = |stage: &Stage| {
         let known = stage.newcomers.median_ns;
-        known.map_or_else(|| "n/a".to_owned(), |ns| duration::show_nanos(ns as f64))
+        known.map_or_else(|| "n/a".to_owned(), duration::show_ns)
     };
     let three = |of: &dyn Fn(&Stage) -> String| {
         [&seen.calm, &seen.attacked, &seen.after].map(of).join(", ")

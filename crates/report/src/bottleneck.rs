@@ -1,6 +1,6 @@
 //! What limited a phase, as sentences: one for screens, and all candidates for the page.
 
-use plan::unit::{BitRate, duration};
+use plan::unit::{BitRate, duration, share};
 use record::run::{Bottleneck, Candidate, Finding, Limiter, Sign};
 
 use crate::page::{Page, clean, grouped};
@@ -141,17 +141,19 @@ fn name(it: &Candidate) -> &'static str {
 /// The figure of a sign alone, behind the name of what it speaks against.
 fn brief(sign: &Sign) -> String {
     match sign {
-        Sign::GeneratorCore { busy } => share(*busy),
+        Sign::GeneratorCore { busy } => share::show(*busy),
         Sign::Cores { busy, allowed, .. } => format!("{busy:.2} of {}", cores(*allowed)),
         Sign::Thread { name, busy, .. } | Sign::Loop { name, busy, .. } => {
-            format!("{} {}", clean(name), share(*busy))
+            format!("{} {}", clean(name), share::show(*busy))
         }
         Sign::MemoryStalled { share: it }
         | Sign::NetworkHeld { share: it }
         | Sign::BufferFull { share: it }
-        | Sign::OfDelay { share: it } => share(*it),
-        Sign::LinkFull { share: it, .. } => format!("{} full", share(*it)),
-        Sign::LinkTested { share: it, .. } => format!("{} of what it carried before", share(*it)),
+        | Sign::OfDelay { share: it } => share::show(*it),
+        Sign::LinkFull { share: it, .. } => format!("{} full", share::show(*it)),
+        Sign::LinkTested { share: it, .. } => {
+            format!("{} of what it carried before", share::show(*it))
+        }
         Sign::Loopback => "loopback".to_owned(),
         sign => said(sign),
     }
@@ -176,7 +178,11 @@ fn said(sign: &Sign) -> String {
                 2.. => format!(", {alike} threads alike"),
                 _ => String::new(),
             };
-            format!("{} busy {} of the time{alike}", clean(name), share(*busy))
+            format!(
+                "{} busy {} of the time{alike}",
+                clean(name),
+                share::show(*busy)
+            )
         }
         Sign::Loop { name, busy, alike } => {
             let alike = match alike {
@@ -186,12 +192,12 @@ fn said(sign: &Sign) -> String {
             format!(
                 "the plant says that {} was busy {} of the time{alike}",
                 clean(name),
-                share(*busy)
+                share::show(*busy)
             )
         }
         Sign::Polls { before } => format!(
             "it was busy {} of the time under less load as well, so it polls",
-            share(*before)
+            share::show(*before)
         ),
         Sign::Workers { threads: 1 } => "one thread does the work".to_owned(),
         Sign::Workers { threads } => format!("{threads} threads share the work"),
@@ -204,11 +210,15 @@ fn said(sign: &Sign) -> String {
         Sign::MemoryStalled { share: it } => {
             format!(
                 "work stood still for want of memory {} of the time",
-                share(*it)
+                share::show(*it)
             )
         }
         Sign::LinkFull { link, share: it } => {
-            format!("{} carried {} of what it can", clean(link), share(*it))
+            format!(
+                "{} carried {} of what it can",
+                clean(link),
+                share::show(*it)
+            )
         }
         Sign::LinkTested {
             bits_per_s,
@@ -221,7 +231,7 @@ fn said(sign: &Sign) -> String {
             };
             format!(
                 "it carried {} of the {}{more} that went through in a test before",
-                share(*it),
+                share::show(*it),
                 BitRate::show(*bits_per_s)
             )
         }
@@ -230,23 +240,29 @@ fn said(sign: &Sign) -> String {
             share: it,
         } => format!(
             "its delay of {} there and back is {} of the service time",
-            duration::show_nanos(*delay_ns as f64),
-            share(*it)
+            duration::show_ns(*delay_ns),
+            share::show(*it)
         ),
         Sign::Loopback => "the loopback of this machine".to_owned(),
         Sign::NetworkHeld { share: it } => {
-            format!("data waited for the network {} of the time", share(*it))
+            format!(
+                "data waited for the network {} of the time",
+                share::show(*it)
+            )
         }
         Sign::BufferFull { share: it } => {
-            format!("data waited for room in them {} of the time", share(*it))
+            format!(
+                "data waited for room in them {} of the time",
+                share::show(*it)
+            )
         }
         Sign::ReaderFull { share: it } => {
             format!(
                 "the server waited for it to read {} of the time",
-                share(*it)
+                share::show(*it)
             )
         }
-        Sign::GeneratorCore { busy } => format!("its busiest core {}", share(*busy)),
+        Sign::GeneratorCore { busy } => format!("its busiest core {}", share::show(*busy)),
         Sign::GeneratorLimited => "the verdict says so".to_owned(),
         Sign::Refused {
             status,
@@ -256,10 +272,10 @@ fn said(sign: &Sign) -> String {
             "{} {} times, {}",
             clean(status),
             grouped(*count),
-            share(*it)
+            share::show(*it)
         ),
         Sign::NoneRefused => "no status code of a limit".to_owned(),
-        Sign::OfDelay { share: it } => format!("{} of the delay", share(*it)),
+        Sign::OfDelay { share: it } => format!("{} of the delay", share::show(*it)),
         Sign::NotAvailable { why } => clean(why),
         _ => "something that this version does not know".to_owned(),
     }
@@ -270,14 +286,6 @@ fn cores(allowed: f64) -> String {
     match allowed.fract() < 0.005 {
         true => format!("{allowed:.0}"),
         false => format!("{allowed:.2}"),
-    }
-}
-
-/// `97 %`; what is less than one of a hundred is not nothing.
-fn share(share: f64) -> String {
-    match share * 100.0 {
-        it if it > 0.0 && it < 0.5 => "less than 1 %".to_owned(),
-        it => format!("{it:.0} %"),
     }
 }
 

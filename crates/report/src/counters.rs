@@ -15,7 +15,7 @@ pub fn counted(it: &CounterUsage) -> Vec<String> {
         match figure {
             Figure::Known(counted) => parts.push(match name {
                 "time on a core" => {
-                    format!("{} on a core", duration::show_nanos(counted.count as f64))
+                    format!("{} on a core", duration::show_ns(counted.count))
                 }
                 name => format!("{} {name}", large(counted.count as f64)),
             }),

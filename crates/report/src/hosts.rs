@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plan::unit::duration;
+use plan::unit::{duration, share};
 use record::Run;
 use record::run::{Figure, Host, HostClock, Kind, Phase, Trust};
 
@@ -32,12 +32,11 @@ pub(crate) fn busiest(host: &Host) -> Option<f64> {
 /// How its clock stood beside the controller's.
 pub(crate) fn clock(clock: &HostClock) -> Option<String> {
     let (ahead, error) = (clock.ahead_ns.known()?, clock.error_ns.known()?);
-    let show = |ns: u64| duration::show(Duration::from_nanos(ns));
     let sign = if *ahead < 0 { "-" } else { "+" };
     Some(format!(
         "{sign}{} ± {}",
-        show(ahead.unsigned_abs()),
-        show(*error)
+        duration::show_ns(ahead.unsigned_abs()),
+        duration::show_ns(*error)
     ))
 }
 
@@ -148,18 +147,18 @@ pub(crate) fn of_side(side: &'static str, runs: &[Named]) -> Vec<Agent> {
 impl Agent {
     /// What is to be said of it besides its name.
     pub(crate) fn told(&self) -> String {
-        let percent = |share: f64| format!("{:.1} %", share * 100.0);
         let lost = match (self.lost, self.count) {
             (0, _) => None,
             (lost, count) => Some(format!("lost in {lost} of {count}")),
         };
         let error = self.clock_error_ns.map(Duration::from_nanos);
         let parts = [
-            self.share.map(|it| format!("{} of the load", percent(it))),
+            self.share
+                .map(|it| format!("{} of the load", share::show(it))),
             self.verdict.map(|it| it.name().to_owned()),
             lost,
             self.busiest
-                .map(|it| format!("busiest core {}", percent(it))),
+                .map(|it| format!("busiest core {}", share::show(it))),
             error.map(|it| format!("clock within ± {}", duration::show(it))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -1,6 +1,6 @@
 //! What plants say of their own work, in sentences: on the screen of a run, and at the end of a server.
 
-use plan::unit::duration;
+use plan::unit::{duration, share};
 use record::run::{Diagnostics, Figure, Internals, LoopUse, Queue, ServiceUse, UpdateUse, Waiting};
 
 use crate::page::{Page, clean, grouped};
@@ -49,7 +49,7 @@ fn loops(told: &Internals) -> Option<String> {
     all.sort_by_key(|it| std::cmp::Reverse(it.busy_ns));
     let shown = all.iter().take(LOOPS).map(|it| {
         let longest = it.longest_turn_ns.map_or_else(String::new, |ns| {
-            format!(", the longest {}", duration::show_nanos(ns as f64))
+            format!(", the longest {}", duration::show_ns(ns))
         });
         let turns = match it.turns {
             1 => "1 turn".to_owned(),
@@ -58,7 +58,7 @@ fn loops(told: &Internals) -> Option<String> {
         format!(
             "{} busy {} of the time ({turns}{longest})",
             clean(&it.name),
-            share(it.share(told.elapsed_ns))
+            share::show(it.share(told.elapsed_ns))
         )
     });
     let mut text = shown.collect::<Vec<_>>().join(", ");
@@ -73,7 +73,7 @@ fn services(told: &Internals, most: usize) -> Option<String> {
     let shown = all.iter().take(most).map(|it| {
         let mean = it.mean_ns().map_or_else(String::new, |mean| {
             let longest = it.longest_ns.map_or_else(String::new, |ns| {
-                format!(", the longest {}", duration::show_nanos(ns as f64))
+                format!(", the longest {}", duration::show_ns(ns))
             });
             format!(" (mean {}{longest})", duration::show_nanos(mean))
         });
@@ -112,7 +112,7 @@ fn updates(told: &Internals) -> impl Iterator<Item = String> + '_ {
     all.retain(|it| !it.spans.is_empty());
     all.sort_by_key(|it| std::cmp::Reverse(it.signals));
     all.into_iter().take(UPDATES).map(|it| {
-        let at = |q| duration::show_nanos(it.spans.quantile(q).unwrap_or(0) as f64);
+        let at = |q| duration::show_ns(it.spans.quantile(q).unwrap_or(0));
         let missed = match it.missed {
             0 => String::new(),
             n => format!(", {} missed", grouped(n)),
@@ -137,7 +137,7 @@ pub(crate) fn updating(it: &UpdateUse) -> String {
     format!(
         "{} new every {} by {}",
         plural(it.signals, "signal"),
-        duration::show_nanos(it.interval_ns as f64),
+        duration::show_ns(it.interval_ns),
         plural(it.threads, "thread")
     )
 }
@@ -149,14 +149,6 @@ pub(crate) fn waiting(queue: &Queue) -> Option<&'static str> {
         Waiting::Notifications => Some("notifications of a subscription"),
         Waiting::PublishRequests => Some("Publish requests of a session"),
         _ => None,
-    }
-}
-
-/// `97.2 %`; what is less than a tenth of one is not nothing.
-fn share(share: f64) -> String {
-    match share * 100.0 {
-        it if it > 0.0 && it < 0.05 => "less than 0.1 %".to_owned(),
-        it => format!("{it:.1} %"),
     }
 }
 

@@ -72,5 +72,4 @@ pub use several::show;
 pub use style::Style;
 pub use summary::{summary, verdict_line};
 pub use sweep::{named, sweep};
-pub use table::share;
 pub use trends::{Trends, trends};

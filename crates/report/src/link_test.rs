@@ -21,8 +21,8 @@ pub(crate) fn lines(test: &LinkTest) -> Vec<String> {
     lines.push(match &test.tcp_round_trip_ns {
         Figure::Known(ns) => format!(
             "the network's own round trip {}, by TCP; the test took {}",
-            duration::show_nanos(*ns as f64),
-            duration::show_nanos(test.took_ns as f64)
+            duration::show_ns(*ns),
+            duration::show_ns(test.took_ns)
         ),
         Figure::Missing { not_available } => {
             format!("the network's own round trip n/a: {}", clean(not_available))
@@ -47,7 +47,7 @@ fn trip(it: &Trip) -> String {
     let size = |bytes: u64| Bytes::show(bytes as f64);
     format!(
         "{} for {} and {} back",
-        duration::show_nanos(it.median_ns as f64),
+        duration::show_ns(it.median_ns),
         size(it.request_bytes),
         size(it.response_bytes)
     )

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use plan::unit::{Rate, duration};
+use plan::unit::Rate;
+use plan::unit::duration::{self, clock};
 use record::Closed;
 use record::receipt::{Events, Stretch};
 
@@ -203,17 +204,7 @@ fn rate(count: u64, covered_ns: u64) -> String {
 }
 
 fn at(value: Option<u64>) -> String {
-    value.map_or_else(|| "n/a".to_owned(), |ns| duration::show_nanos(ns as f64))
-}
-
-/// Whole seconds, minutes beyond two of them.
-pub(crate) fn clock(ns: u64) -> String {
-    let seconds = (ns + 500_000_000) / 1_000_000_000;
-    match seconds {
-        s if s < 120 => format!("{s} s"),
-        s if s < 3600 => format!("{}:{:02}", s / 60, s % 60),
-        s => format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60),
-    }
+    value.map_or_else(|| "n/a".to_owned(), duration::show_ns)
 }
 
 /// Where live lines go: over each other on a terminal, else one a second below each other.

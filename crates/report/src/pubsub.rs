@@ -59,7 +59,7 @@ fn published(it: &Published, told: &PubSub) -> String {
     }
     text.push_str(" cycles");
     if let Some(interval) = it.interval_ns {
-        let interval = duration::show(Duration::from_nanos(interval));
+        let interval = duration::show_ns(interval);
         text.push_str(&format!(", one each {interval}"));
     }
     text.push_str(&format!(
@@ -189,7 +189,7 @@ pub(crate) fn clocks(told: &PubSub) -> Option<String> {
     );
     let mut text = match &clock.error_ns {
         Figure::Known(error) => {
-            let error = duration::show(Duration::from_nanos(*error));
+            let error = duration::show_ns(*error);
             format!("{whose} agree to ±{error}, which every delay has")
         }
         Figure::Missing { not_available } => {

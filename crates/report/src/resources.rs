@@ -1,9 +1,8 @@
 //! What was spent meanwhile, on a screen: CPU, memory, threads, links.
 
-use std::time::Duration;
-
 use judge::Measured;
-use plan::unit::{Bytes, duration, energy as joules};
+use plan::unit::duration::{self, show_ns};
+use plan::unit::{Bytes, energy as joules};
 use plan::{Figures, Measure, Stat};
 use record::run::{
     Energy, Figure, LinkUsage, Mean, Observing, Phase, Source, ThreadUsage, Usage, UsageSeries,
@@ -150,7 +149,7 @@ pub(crate) fn energy(it: &Energy, phase: &Phase) -> String {
     {
         text.push_str(&format!(
             " (stddev {stddev:.2} W of {})",
-            nanos(course.interval_ns)
+            show_ns(course.interval_ns)
         ));
     }
     match &it.idle_watts {
@@ -192,13 +191,13 @@ pub(crate) fn told(it: &Source) -> String {
         "from {} by {}: one look each {}",
         clean(&it.from),
         clean(&it.by),
-        nanos(it.interval_ns)
+        show_ns(it.interval_ns)
     );
     match &it.resolution_ns {
-        Figure::Known(ns) => text.push_str(&format!(", samples {} apart", nanos(*ns))),
+        Figure::Known(ns) => text.push_str(&format!(", samples {} apart", show_ns(*ns))),
         Figure::Missing { not_available } => text.push_str(&format!(", {not_available}")),
     }
-    text.push_str(&format!(", times ± {}", nanos(it.time_error_ns)));
+    text.push_str(&format!(", times ± {}", show_ns(it.time_error_ns)));
     if let Figure::Known(cores) = &it.cost_cores {
         text.push_str(&format!(
             "; looking took {:.2} % of a core there",
@@ -222,7 +221,7 @@ pub(crate) fn told(it: &Source) -> String {
 
 /// How often it was looked, and what that took.
 pub(crate) fn observing(cost: &Observing) -> String {
-    let every = nanos(cost.interval_ns);
+    let every = show_ns(cost.interval_ns);
     let looks = match cost.missed {
         0 => format!("{} looks, one each {every}", cost.looks),
         n => format!("{} looks, one each {every}, {n} left out", cost.looks),
@@ -282,16 +281,12 @@ fn spent(usage: &Usage, ram: Option<u64>, done: Option<u64>, working: Option<f64
     if let Figure::Known(waited) = &usage.waited_ns
         && *waited > 0
     {
-        parts.push(format!("run-queue wait {}", nanos(*waited)));
+        parts.push(format!("run-queue wait {}", show_ns(*waited)));
     }
     if let Figure::Known(stolen) = &usage.stolen_ns
         && *stolen > 0
     {
-        parts.push(format!("{} stolen by the hypervisor", nanos(*stolen)));
+        parts.push(format!("{} stolen by the hypervisor", show_ns(*stolen)));
     }
     parts.join(", ")
-}
-
-fn nanos(ns: u64) -> String {
-    duration::show(Duration::from_nanos(ns))
 }

@@ -120,10 +120,12 @@ fn policies(page: &mut Page, sheet: &Sheet) {
             let added = bytes(it).checked_sub(bytes(plain))?;
             Some(format!("+{}", Bytes::show(added as f64)))
         });
-        let time = |it: &Figure<Spread>| it.known().map(|it| nanos(it.median_ns as f64));
+        let time = |it: &Figure<Spread>| it.known().map(|it| duration::show_ns(it.median_ns));
         let cells = [
             time(&way.connect),
-            way.server_connect_cpu_ns.known().map(|it| nanos(*it)),
+            way.server_connect_cpu_ns
+                .known()
+                .map(|it| duration::show_nanos(*it)),
             time(&way.renewal),
             of(small).map(trip),
             of(of_large).map(trip),
@@ -147,8 +149,8 @@ fn policies(page: &mut Page, sheet: &Sheet) {
             let cost = match way.server_cost.known() {
                 Some(it) => format!(
                     "  server CPU {} a Read + {} a KiB",
-                    nanos(it.request_ns),
-                    nanos(it.byte_ns * 1024.0)
+                    duration::show_nanos(it.request_ns),
+                    duration::show_nanos(it.byte_ns * 1024.0)
                 ),
                 None => String::new(),
             };
@@ -164,8 +166,8 @@ fn policies(page: &mut Page, sheet: &Sheet) {
         } else if let Some(it) = way.server_cost.known() {
             page.line(&format!(
                 "  server CPU {} a Read + {} a KiB",
-                nanos(it.request_ns),
-                nanos(it.byte_ns * 1024.0)
+                duration::show_nanos(it.request_ns),
+                duration::show_nanos(it.byte_ns * 1024.0)
             ));
         }
     }
@@ -178,7 +180,7 @@ fn handshakes(seen: &Handshakes) -> String {
         seen.at_once
     );
     if let Figure::Known(cpu) = seen.server_cpu_ns {
-        text += &format!(", server CPU {} each", nanos(cpu));
+        text += &format!(", server CPU {} each", duration::show_nanos(cpu));
     }
     text
 }
@@ -199,12 +201,8 @@ fn under(words: &str, cells: &[String]) -> String {
     line.into_iter().collect()
 }
 
-fn nanos(value: f64) -> String {
-    duration::show_nanos(value)
-}
-
 fn trip(size: &Size) -> String {
-    nanos(size.round_trip.median_ns as f64)
+    duration::show_ns(size.round_trip.median_ns)
 }
 
 fn bytes(size: &Size) -> u64 {
@@ -241,11 +239,11 @@ fn users(page: &mut Page, sheet: &Sheet) {
         times.sort_unstable();
         let text = match (times.as_slice(), of().next().map(|it| &it.activation)) {
             ([], Some(Figure::Missing { not_available })) => format!("not tried: {not_available}"),
-            ([only], _) => format!("activated in {}", nanos(*only as f64)),
+            ([only], _) => format!("activated in {}", duration::show_ns(*only)),
             ([first, .., last], _) => format!(
                 "activated in {} to {}, by policy",
-                nanos(*first as f64),
-                nanos(*last as f64)
+                duration::show_ns(*first),
+                duration::show_ns(*last)
             ),
             _ => "not tried".to_owned(),
         };

@@ -1,8 +1,6 @@
 //! What it took to set subscriptions up, to change them and to take them down.
 
-use std::time::Duration;
-
-use plan::unit::duration;
+use plan::unit::duration::show_ns;
 use record::run::{StepTaken, Subscriptions};
 
 use crate::page::{counted, grouped};
@@ -42,7 +40,7 @@ pub(crate) fn rows(told: &Subscriptions) -> Vec<(&'static str, String)> {
         match told_as(&step.step) {
             Some(Told::Whole(one, many, done)) => {
                 let things = counted(step.things, one, many);
-                set_up.push(format!("{things} {done} in {}", nanos(step.span_ns)));
+                set_up.push(format!("{things} {done} in {}", show_ns(step.span_ns)));
             }
             Some(Told::Each(one, many, done)) => changes.push(each(step, one, many, done)),
             None => set_up.push(format!("{} {}", grouped(step.things), step.step)),
@@ -64,19 +62,15 @@ fn each(step: &StepTaken, one: &str, many: &str, done: &str) -> String {
     }
     if let (Some(mean), Some(max)) = (step.times.mean(), step.times.max()) {
         text.push_str(&match step.times.count() {
-            1 => format!(", which took {}", nanos(max)),
+            1 => format!(", which took {}", show_ns(max)),
             _ => format!(
                 ", each took {} (at most {})",
                 table::time(Some(mean)),
-                nanos(max)
+                show_ns(max)
             ),
         });
     }
     text
-}
-
-fn nanos(ns: u64) -> String {
-    duration::show(Duration::from_nanos(ns))
 }
 
 #[cfg(test)]

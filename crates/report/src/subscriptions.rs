@@ -1,8 +1,7 @@
 //! What subscriptions brought: was anything lost, of which cause, where first, how late was it.
 
-use std::time::Duration;
-
-use plan::unit::{Bytes, Rate, duration};
+use plan::unit::duration::show_ns;
+use plan::unit::{Bytes, Rate, share};
 use record::run::{EventsHeard, Figure, First, Found, Outcome, Phase, Subscriptions};
 
 use crate::page::{Page, counted, grouped};
@@ -141,8 +140,8 @@ fn cause(found: &Found, told: &Subscriptions) -> String {
 
 fn place(first: &First) -> String {
     let at = match first.at_ns {
-        at if at < 0 => format!("{} before the start", nanos(at.unsigned_abs())),
-        at => format!("at {}", nanos(at.unsigned_abs())),
+        at if at < 0 => format!("{} before the start", show_ns(at.unsigned_abs())),
+        at => format!("at {}", show_ns(at.unsigned_abs())),
     };
     let place = &first.place;
     let mut text = format!("{at} in subscription {}", place.subscription);
@@ -158,10 +157,6 @@ fn place(first: &First) -> String {
         text.push_str(&format!(", message {sequence}"));
     }
     text
-}
-
-fn nanos(ns: u64) -> String {
-    duration::show(Duration::from_nanos(ns))
 }
 
 /// What came, how evenly, and what it took to set up.
@@ -213,16 +208,16 @@ fn delay(phase: &Phase, told: &Subscriptions) -> String {
             None => "n/a: no value had a source timestamp".to_owned(),
         };
     }
-    let percent = |name: &str| 100.0 * sum(name) / all;
+    let of_it = |name: &str| share::show(sum(name) / all);
     let mut text = format!(
-        "{:.0} % of it is phase (sampling and publishing), {:.0} % queueing in the server, {:.0} % transport",
-        percent("phase"),
-        percent("queueing"),
-        percent("transport")
+        "{} of it is phase (sampling and publishing), {} queueing in the server, {} transport",
+        of_it("phase"),
+        of_it("queueing"),
+        of_it("transport")
     );
     match &told.clock.error_ns {
         Figure::Known(0) => text.push_str("; both sides read the same clock"),
-        Figure::Known(error) => text.push_str(&format!("; clocks agree to {}", nanos(*error))),
+        Figure::Known(error) => text.push_str(&format!("; clocks agree to {}", show_ns(*error))),
         Figure::Missing { .. } => text.push_str("; how far clocks agree is not known"),
     }
     text
@@ -305,7 +300,7 @@ fn heard(events: &EventsHeard) -> Vec<String> {
             text.push_str(&format!(
                 ", each told in {} (at most {})",
                 table::time(Some(mean)),
-                nanos(max)
+                show_ns(max)
             ));
         }
         rows.push(text);
@@ -365,7 +360,7 @@ fn gaps(told: &Subscriptions) -> String {
         text.push_str(&format!(
             "; mended after {} (at most {})",
             table::time(Some(mean)),
-            nanos(max)
+            show_ns(max)
         ));
     }
     text
@@ -382,7 +377,7 @@ fn outages(told: &Subscriptions) -> String {
         text.push_str(&format!(
             "; back after {} (at most {})",
             table::time(Some(mean)),
-            nanos(max)
+            show_ns(max)
         ));
     }
     text
@@ -415,7 +410,7 @@ fn each(told: &Subscriptions) -> String {
         text.push_str(&format!(", jitter up to {}", table::time(Some(max))));
     }
     if let (Some(min), Some(max)) = (told.item_delay.min(), told.item_delay.max()) {
-        let each = range(nanos(min), nanos(max));
+        let each = range(show_ns(min), show_ns(max));
         text.push_str(&format!("; mean delay of an item {each}"));
         let slowest = told.slowest.first().and_then(|it| it.place.node.clone());
         if let Some(node) = slowest.filter(|_| min < max) {

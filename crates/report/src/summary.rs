@@ -1,8 +1,7 @@
 //! One run on a screen: whether to believe it, what was asked, what came out.
 
-use std::time::Duration;
-
-use plan::unit::{BitRate, Bytes, Rate, duration};
+use plan::unit::duration::{self, show_ns};
+use plan::unit::{BitRate, Bytes, Rate};
 use plan::{Plan, Threshold};
 use record::run::{
     Bottleneck, Expectation, Figure, Footprint, Host, Kind, LeftOut, Mark, Messages, Phase, Rise,
@@ -88,7 +87,7 @@ fn took(planned: &plan::Phase, phase: &Phase, targets: usize) -> Option<String> 
     let took = phase.end_ns - phase.warm_up.given_ns.unwrap_or(0).min(phase.end_ns);
     Some(format!(
         "{} for {}, {} at the planned rate",
-        duration::show_nanos(took as f64),
+        show_ns(took),
         counted(requests, "request", "requests"),
         duration::show(nominal)
     ))
@@ -293,13 +292,9 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
     }
 }
 
-fn nanos(ns: u64) -> String {
-    duration::show(Duration::from_nanos(ns))
-}
-
 /// Which part of the phase the figures speak of.
 fn window(phase: &Phase) -> String {
-    let length = nanos(phase.to_ns.saturating_sub(phase.from_ns));
+    let length = show_ns(phase.to_ns.saturating_sub(phase.from_ns));
     let WarmUp {
         given_ns,
         found_ns,
@@ -309,10 +304,10 @@ fn window(phase: &Phase) -> String {
     let mut text = format!("{length}, from {}", seconds(phase));
     match (given_ns, found_ns) {
         (Some(_), _) if *cut_ns > 0 => {
-            text.push_str(&format!("; warm-up of {} given", nanos(*cut_ns)))
+            text.push_str(&format!("; warm-up of {} given", show_ns(*cut_ns)))
         }
         (None, Some(_)) if *cut_ns > 0 => {
-            text.push_str(&format!("; warm-up of {} found", nanos(*cut_ns)));
+            text.push_str(&format!("; warm-up of {} found", show_ns(*cut_ns)));
             if let Some(longest) = longest {
                 text.push_str(&format!(" ({longest} took longest to settle)"));
             }
@@ -322,7 +317,7 @@ fn window(phase: &Phase) -> String {
     }
     let after = phase.end_ns.saturating_sub(phase.to_ns);
     if after > 0 && phase.to_ns > phase.from_ns {
-        text.push_str(&format!("; cool-down of {} left out", nanos(after)));
+        text.push_str(&format!("; cool-down of {} left out", show_ns(after)));
     }
     text
 }
@@ -330,9 +325,9 @@ fn window(phase: &Phase) -> String {
 /// What lies outside of the measured window, so that nothing in it is hidden.
 pub(crate) fn left_out(left: &LeftOut) -> String {
     let length = left.to_ns.saturating_sub(left.from_ns);
-    let mut text = format!("{} of {}", left.part.name(), nanos(length));
+    let mut text = format!("{} of {}", left.part.name(), show_ns(length));
     if length != left.asked_ns {
-        let asked = nanos(left.asked_ns);
+        let asked = show_ns(left.asked_ns);
         text.push_str(&format!(" ({asked} asked for, cut at the edge of a bin)"));
     }
     let counts = &left.counts;
@@ -357,7 +352,7 @@ pub(crate) fn left_out(left: &LeftOut) -> String {
     }
     for (name, what) in [("response", "largest response"), ("delay", "largest delay")] {
         if let Some(&max) = left.max_ns.get(name) {
-            text.push_str(&format!(" {what} {},", nanos(max)));
+            text.push_str(&format!(" {what} {},", show_ns(max)));
         }
     }
     text.truncate(text.trim_end_matches([',', ':']).len());
@@ -436,7 +431,7 @@ fn requests(phase: &Phase) -> String {
         }
     }
     if sum.outage_ns > 0 {
-        text.push_str(&format!(" ({} without connection)", nanos(sum.outage_ns)));
+        text.push_str(&format!(" ({} without connection)", show_ns(sum.outage_ns)));
     }
     text
 }
@@ -509,7 +504,7 @@ fn left_behind(page: &mut Page, footprint: &Footprint) {
     };
     let per = &footprint.per;
     if let Some(held) = &footprint.held {
-        let time = nanos(held.to_ns.saturating_sub(held.from_ns));
+        let time = show_ns(held.to_ns.saturating_sub(held.from_ns));
         let cores = match &held.cpu_cores {
             Figure::Known(cores) => {
                 format!("server CPU {:.1} % of a core meanwhile", cores * 100.0)

@@ -1,13 +1,13 @@
 //! What a scenario found: a row for each point.
 
-use plan::unit::{Rate, duration};
+use plan::unit::{Rate, duration, share};
+use record::average::median;
 use record::run::Kind;
 use record::sweep::{Measurement, Short, State, Sweep};
 
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::Style;
 use crate::summary::ink;
-use crate::table;
 
 /// The widest column of swept values.
 const CELL: usize = 24;
@@ -241,10 +241,10 @@ fn table(page: &mut Page, sweep: &Sweep) {
 fn figures(shorts: &[&Short]) -> String {
     let time = |of: fn(&Short) -> Option<u64>| {
         let values = shorts.iter().filter_map(|it| of(it)).map(|ns| ns as f64);
-        median(values.collect()).map_or("-".to_owned(), duration::show_nanos)
+        median(values).map_or("-".to_owned(), duration::show_nanos)
     };
-    let rate = median(shorts.iter().filter_map(|it| it.rate_per_s).collect());
-    let cpu = median(shorts.iter().filter_map(|it| it.server_cpu_cores).collect());
+    let rate = median(shorts.iter().filter_map(|it| it.rate_per_s));
+    let cpu = median(shorts.iter().filter_map(|it| it.server_cpu_cores));
     let verdict = shorts
         .iter()
         .map(|it| it.verdict)
@@ -255,7 +255,7 @@ fn figures(shorts: &[&Short]) -> String {
         rate.map_or("-".to_owned(), Rate::show),
         time(|it| it.p50_ns),
         time(|it| it.p99_ns),
-        cpu.map_or("-".to_owned(), table::share),
+        cpu.map_or("-".to_owned(), share::show_cores),
         verdict.name()
     )
 }
@@ -282,12 +282,6 @@ fn marks(all: &[&Measurement]) -> Vec<String> {
         marks.push("end".to_owned());
     }
     marks
-}
-
-/// Of an even number the lower of the two in the middle: a value that was measured.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
 /// Which points kept the objective, if there was one.

@@ -1,7 +1,7 @@
 //! The table of times: one row for each histogram.
 
 use judge::needed_for;
-use plan::unit::duration::show_nanos;
+use plan::unit::duration::{show_nanos, show_ns};
 use record::Histogram;
 use record::run::{Course, Figure, Part, Phase, Sum, Trust};
 
@@ -168,7 +168,7 @@ impl<'a> Bounds<'a> {
             Trust::Whole => String::new(),
             Trust::Within(error) | Trust::Nothing(error) => {
                 self.is_bound = true;
-                show_nanos(error as f64)
+                show_ns(error)
             }
         };
         self.line.push_str(&format!("{bound:>COLUMN$}"));
@@ -318,15 +318,6 @@ fn alike(phase: &Phase, doubts: &[Doubt]) -> String {
 /// A time for people, or that there is none.
 pub(crate) fn time(nanos: Option<f64>) -> String {
     nanos.map_or_else(|| "n/a".to_owned(), show_nanos)
-}
-
-/// Cores as parts of one, with three digits where they say something.
-pub fn share(cores: f64) -> String {
-    match cores * 100.0 {
-        percent if percent >= 99.95 => format!("{percent:.0} %"),
-        percent if percent >= 9.995 => format!("{percent:.1} %"),
-        percent => format!("{percent:.2} %"),
-    }
 }
 
 fn cv(mean: Option<f64>, deviation: Option<f64>) -> String {

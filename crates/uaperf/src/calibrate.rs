@@ -156,7 +156,7 @@ fn write_screen(out: &mut String, it: &Calibration) -> std::fmt::Result {
         "clock       {} a look, both clocks {}; steps of {}",
         one(&clocks.monotonic_ns),
         one(&clocks.both_ns),
-        time(clocks.step_ns as f64)
+        duration::show_ns(clocks.step_ns)
     )?;
     writeln!(
         out,
@@ -166,7 +166,7 @@ fn write_screen(out: &mut String, it: &Calibration) -> std::fmt::Result {
     for it in &it.pacing {
         let how = if it.spin { "spinning" } else { "sleeping" };
         let name = format!("{}, {how}", Rate::show(f64::from(it.rate_per_s)));
-        let times = [it.p50_ns, it.p99_ns, it.p999_ns, it.max_ns].map(|ns| time(ns as f64));
+        let times = [it.p50_ns, it.p99_ns, it.p999_ns, it.max_ns].map(duration::show_ns);
         let [p50, p99, p999, max] = times;
         writeln!(out, "  {name:<20}{p50:>12}{p99:>12}{p999:>12}{max:>12}")?;
     }
@@ -238,19 +238,15 @@ fn row(out: &mut String, name: &str, times: [&Measured; 4]) -> std::fmt::Result 
     writeln!(out, "  {name:<34}{a:>10}{b:>12}{c:>12}{d:>12}")
 }
 
-fn time(ns: f64) -> String {
-    duration::show_nanos(ns)
-}
-
 fn one(figure: &Measured) -> String {
-    time(figure.median)
+    duration::show_nanos(figure.median)
 }
 
 fn spread(figure: &Measured) -> String {
     format!(
         "{:>10}   ({} to {})",
-        time(figure.median),
-        time(figure.low),
-        time(figure.high)
+        duration::show_nanos(figure.median),
+        duration::show_nanos(figure.low),
+        duration::show_nanos(figure.high)
     )
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use load::discover::{Asked, Discovered, discover};
 use load::transport::LinkError;
-use plan::unit::duration::{parse, show};
+use plan::unit::duration::{parse, show_ns};
 use wire::url::Url;
 
 use crate::advice;
@@ -108,11 +108,7 @@ fn write_screen(out: &mut String, found: &Discovered) -> std::fmt::Result {
 fn head<T>(out: &mut String, service: &str, asked: &Asked<T>) -> std::fmt::Result {
     let mut times = asked.times_ns.clone();
     times.sort_unstable();
-    let time = |at: usize| {
-        times
-            .get(at)
-            .map_or(String::new(), |ns| show(Duration::from_nanos(*ns)))
-    };
+    let time = |at: usize| times.get(at).map_or(String::new(), |ns| show_ns(*ns));
     let took = match times.len() {
         0 | 1 => time(0),
         n => format!(

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use load::access::AccessError;
 use load::probe::{Found, Probe, Tried, probe, services};
@@ -13,7 +12,7 @@ use crate::advice;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen;
-use plan::unit::duration::show;
+use plan::unit::duration::show_ns;
 
 /// Look at a server: endpoints, certificate, limits, and the time of each step of connecting
 #[derive(Debug, clap::Args)]
@@ -76,12 +75,12 @@ pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
         row(out, "State", &format!("{state}{since}"))?;
     }
     if let Some(clock) = about.clock {
-        let error = show(Duration::from_nanos(clock.error_ns.unsigned_abs()));
+        let error = show_ns(clock.error_ns.unsigned_abs());
         let text = match clock.ahead_ns {
             n if n.abs() <= clock.error_ns => format!("agrees with ours within {error}"),
             n => {
                 let side = if n > 0 { "ahead of" } else { "behind" };
-                let by = show(Duration::from_nanos(n.unsigned_abs()));
+                let by = show_ns(n.unsigned_abs());
                 format!("{by} {side} ours (± {error})")
             }
         };
@@ -113,11 +112,11 @@ pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
         &format!("{} as {}", probe.security, probe.user),
     )?;
     let agreed = &probe.agreed;
-    let session = show(Duration::from_nanos(agreed.session_timeout_ns));
+    let session = show_ns(agreed.session_timeout_ns);
     let times = match agreed.channel_lifetime_ns {
         0 => format!("session timeout {session}, no channel of its own"),
         lifetime => {
-            let channel = show(Duration::from_nanos(lifetime));
+            let channel = show_ns(lifetime);
             format!("session timeout {session}, channel lifetime {channel}")
         }
     };
@@ -155,12 +154,11 @@ pub fn write_screen(out: &mut String, probe: &Probe) -> std::fmt::Result {
         "Step", "median", "min", "max"
     )?;
     for step in &probe.steps {
-        let [median, min, max] = [step.median_ns, step.min_ns, step.max_ns]
-            .map(|nanos| show(Duration::from_nanos(nanos)));
+        let [median, min, max] = [step.median_ns, step.min_ns, step.max_ns].map(show_ns);
         writeln!(out, "{:<18}{median:>10}{min:>12}{max:>12}", step.step)?;
     }
     if let Some(took) = probe.first_check_ns {
-        let took = show(Duration::from_nanos(took));
+        let took = show_ns(took);
         writeln!(
             out,
             "{:<18}{took:>10}   before anything was opened",

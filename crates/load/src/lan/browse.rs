@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use mdns::{Browser, Found, MOST, Packet};
+use plan::unit::duration::nanos;
 use serde::Serialize;
 
 use super::LanError;
@@ -146,10 +147,6 @@ pub fn browse(cards: &[Card], wait: Duration) -> Result<Heard, LanError> {
         packets,
         unreadable,
     })
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The servers, each once for each of its URLs.

@@ -10,7 +10,7 @@ use crate::fitted::{Model, Prediction};
 use crate::term::{Term, Wake};
 use crate::workload::{Security, Workload};
 
-pub use read::{PlantError, percent};
+pub use read::{PlantError, parse_percent};
 
 /// Which clients get a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

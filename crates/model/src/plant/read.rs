@@ -159,7 +159,7 @@ impl Plant {
         let at = &typed.name;
         let cpu_limit = match &typed.cpu_limit {
             None => LIMIT,
-            Some(text) => percent(text)
+            Some(text) => parse_percent(text)
                 .ok_or_else(|| wrong(at, "cpu_limit", text, "more than 0% and at most 100%"))?,
         };
         let links = typed.link.iter().map(TypedLink::read);
@@ -198,7 +198,7 @@ impl Plant {
 }
 
 /// A percentage that a node may be busy.
-pub fn percent(text: &str) -> Option<f64> {
+pub fn parse_percent(text: &str) -> Option<f64> {
     let number: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
     (number > 0.0 && number <= 100.0).then_some(number)
 }
@@ -401,7 +401,7 @@ impl TypedClient {
         if let Some(text) = &self.jitter {
             let share = match text.trim() {
                 "0%" => Some(0.0),
-                text => percent(text),
+                text => parse_percent(text),
             };
             client.jitter = share.ok_or_else(|| wrong(at, "jitter", text, "0% to 100%"))? / 100.0;
         }

@@ -74,18 +74,23 @@ impl Asked<'_> {
     /// Seconds of these modes, as nanoseconds. A mode that a system does not know has none.
     fn ns(&self, metric: &str, modes: &[&str]) -> Figure<u64> {
         let mode = |row: &Row<'_>| row.label("mode").is_some_and(|it| modes.contains(&it));
-        self.sum(metric, &mode).map(nanos)
+        self.sum(metric, &mode).map(seconds_as_ns)
     }
 
     fn all_ns(&self, metric: &str) -> Figure<u64> {
-        self.sum(metric, &|_| true).map(nanos)
+        self.sum(metric, &|_| true).map(seconds_as_ns)
     }
 
     /// When the figures were found: of rows with a time the latest, else what the exporter's clock shows.
     fn clock_ns(&self, metric: &str, clock: &str) -> Option<u64> {
         let stamped = self.rows(metric).filter_map(|row| row.at_ms).max();
         let stamped = stamped.and_then(|ms| u64::try_from(ms).ok());
-        let shown = || self.page.of(clock).first().map(|row| nanos(row.value));
+        let shown = || {
+            self.page
+                .of(clock)
+                .first()
+                .map(|row| seconds_as_ns(row.value))
+        };
         stamped
             .map(|ms| ms.saturating_mul(1_000_000))
             .or_else(shown)
@@ -119,7 +124,7 @@ impl Asked<'_> {
     }
 }
 
-fn nanos(seconds: f64) -> u64 {
+fn seconds_as_ns(seconds: f64) -> u64 {
     // A cast of what is negative or no number gives 0, and of too much the most.
     (seconds * 1e9).round() as u64
 }

@@ -40,6 +40,11 @@ pub fn show(duration: Duration) -> String {
     show_nanos(duration.as_nanos() as f64)
 }
 
+/// Whole nanoseconds for people, as files have them.
+pub fn show_ns(nanos: u64) -> String {
+    show_nanos(nanos as f64)
+}
+
 /// Nanoseconds for people, fractions and negative ones too.
 pub fn show_nanos(nanos: f64) -> String {
     let (value, unit) = match nanos.abs() {
@@ -51,6 +56,16 @@ pub fn show_nanos(nanos: f64) -> String {
         _ => (nanos / 3600e9, "h"),
     };
     format!("{} {unit}", three_digits(value))
+}
+
+/// How long something has been going on, in nanoseconds: whole seconds, and `2:00` or `1:02:03` from two minutes on.
+pub fn clock(nanos: u64) -> String {
+    let seconds = nanos.saturating_add(500_000_000) / 1_000_000_000;
+    match seconds {
+        s if s < 120 => format!("{s} s"),
+        s if s < 3600 => format!("{}:{:02}", s / 60, s % 60),
+        s => format!("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60),
+    }
 }
 
 /// A duration as it can be typed again, exactly: the largest unit that leaves a whole number.
@@ -118,6 +133,20 @@ mod tests {
             (3_600_000_000_000, "60 min"),
         ] {
             assert_eq!(show(Duration::from_nanos(nanos)), text);
+        }
+    }
+
+    #[test]
+    fn a_clock_has_minutes_from_two_of_them_on() {
+        for (seconds, text) in [
+            (0.4, "0 s"),
+            (6.5, "7 s"),
+            (119.0, "119 s"),
+            (119.6, "2:00"),
+            (3599.0, "59:59"),
+            (3723.0, "1:02:03"),
+        ] {
+            assert_eq!(clock((seconds * 1e9) as u64), text);
         }
     }
 

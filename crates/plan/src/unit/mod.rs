@@ -7,6 +7,7 @@
 //! | size | `64KiB`, `10kB`, `512B` | [`Bytes`] | `64 KiB` |
 //! | rate of a line | `2Mbit/s` | [`BitRate`] | `2 Mbit/s` |
 //! | percent | `1%` | [`Percent`] | `1%` |
+//! | share of a whole, busy cores | | `f64` | [`99.2 %`](share) |
 
 mod bits;
 mod decimal;
@@ -14,6 +15,7 @@ pub mod duration;
 pub mod energy;
 mod percent;
 mod rate;
+pub mod share;
 mod size;
 
 use thiserror::Error;

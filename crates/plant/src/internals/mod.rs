@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use plan::unit::duration::nanos;
 use record::run::{Internals, LoopUse, Queue, ServiceUse, Waiting};
 use wire::service::Request;
 use wire::service::shape::Kind;
@@ -227,10 +228,6 @@ impl LoopWork {
         self.notifications.look(notifications);
         self.publish_requests.look(publish_requests);
     }
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What all loops of a server count of their work, and where the rest of it is found.

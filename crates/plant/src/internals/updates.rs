@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use plan::unit::duration::nanos;
 use record::Histogram;
 use record::run::UpdateUse;
-
-use super::nanos;
 
 /// A loop that gives variables new values.
 #[derive(Debug)]

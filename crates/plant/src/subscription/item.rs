@@ -137,7 +137,7 @@ impl Item {
             node: watch.node,
             client_handle: parameters.client_handle,
             queue_size: parameters.queue_size,
-            sampling: nanos(parameters.sampling),
+            sampling: sampling_ns(parameters.sampling),
             next: 0,
             watched: watched(signal, parameters.folding),
             rare,
@@ -531,7 +531,7 @@ impl Item {
     fn take(&mut self, parameters: &Parameters) {
         self.client_handle = parameters.client_handle;
         self.queue_size = parameters.queue_size;
-        self.sampling = nanos(parameters.sampling);
+        self.sampling = sampling_ns(parameters.sampling);
         self.discard_oldest = parameters.discard_oldest;
         self.stamps = parameters.stamps;
         // One that had a filter may have held back its last sample, and keeps one.
@@ -599,7 +599,7 @@ fn asked<'a>(
     }
 }
 
-fn nanos(time: Duration) -> u64 {
+fn sampling_ns(time: Duration) -> u64 {
     // Longer than any server runs is long enough, and can be added to any time.
     duration::nanos(time).clamp(1, 1 << 61)
 }

@@ -138,14 +138,14 @@ pub fn describe(builder: &mut Builder, n: usize, of: &UpdateLoop) {
     }
     type Look = fn(&Passes) -> Variant;
     let looks: [(&str, DataTypeId, Look); 6] = [
-        ("RunSpan", DataTypeId::Duration, |of| nanos(&of.last)),
+        ("RunSpan", DataTypeId::Duration, |of| counted_ns(&of.last)),
         ("RunSpanMean", DataTypeId::Duration, |of| {
             (of.spans(Histogram::mean).unwrap_or(0.0) / 1e6).into()
         }),
         ("RunSpanMax", DataTypeId::Duration, |of| {
             millis(Duration::from_nanos(of.spans(Histogram::max).unwrap_or(0)))
         }),
-        ("Lateness", DataTypeId::Duration, |of| nanos(&of.late)),
+        ("Lateness", DataTypeId::Duration, |of| counted_ns(&of.late)),
         ("Passes", DataTypeId::UInt64, |of| {
             of.count.load(Ordering::Relaxed).into()
         }),
@@ -175,7 +175,7 @@ fn millis(time: Duration) -> Variant {
     (time.as_secs_f64() * 1000.0).into()
 }
 
-fn nanos(count: &AtomicU64) -> Variant {
+fn counted_ns(count: &AtomicU64) -> Variant {
     millis(Duration::from_nanos(count.load(Ordering::Relaxed)))
 }
 

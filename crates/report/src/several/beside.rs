@@ -2,7 +2,7 @@
 
 use judge::compare::Metric;
 use plan::Measure;
-use plan::unit::{Bytes, Rate, duration};
+use plan::unit::{Bytes, Rate, duration, share};
 use record::run::{Host, Phase, Run};
 
 use super::{cpu, differences, looked_at, percentile, phase, phases, ratio, short, started};
@@ -63,9 +63,13 @@ const TAKEN: &[Row] = &[
     (
         "generator CPU",
         |phase| cpu(phase, Measure::GeneratorCpu),
-        percent,
+        share::show_cores,
     ),
-    ("server CPU", |phase| cpu(phase, Measure::Cpu), percent),
+    (
+        "server CPU",
+        |phase| cpu(phase, Measure::Cpu),
+        share::show_cores,
+    ),
     time("CPU a value", |phase| {
         Metric::CpuPerValue
             .of(phase)
@@ -89,10 +93,6 @@ fn asked_for(phase: &Phase, times: &str) -> Option<f64> {
 
 fn count(count: f64) -> String {
     grouped(count as u64)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 fn cells(page: &mut Page, label: &str, cells: impl Iterator<Item = String>) {
@@ -171,7 +171,7 @@ fn agents(page: &mut Page, runs: &[Named], name: &str) {
                 "  of the load",
                 of(&|host, _| {
                     let shared = host.total.as_ref().filter(|_| host.role.is_none());
-                    shared.map(|_| percent(host.offered_share))
+                    shared.map(|_| share::show(host.offered_share))
                 }),
             ),
             (
@@ -180,7 +180,7 @@ fn agents(page: &mut Page, runs: &[Named], name: &str) {
             ),
             (
                 "  busiest core",
-                of(&|host, _| hosts::busiest(host).map(percent)),
+                of(&|host, _| hosts::busiest(host).map(share::show)),
             ),
             ("  clock", of(&|host, _| hosts::clock(&host.clock))),
         ];

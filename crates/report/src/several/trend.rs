@@ -1,7 +1,7 @@
 //! A line for each run.
 
 use plan::Measure;
-use plan::unit::{Rate, duration};
+use plan::unit::{Rate, duration, share};
 use record::run::Phase;
 
 use super::{bad, cpu, differences, none, percentile, phase, phases, ratio, started};
@@ -50,7 +50,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
             let verdict = format!("{:17}", phase.verdict.kind);
             let verdict = style.ink(ink(phase.verdict.kind), verdict);
             let mut line = format!("{:LABEL$} {verdict}", cut_inside(label, LABEL));
-            let cpu = cpu(phase, Measure::Cpu).map(table::share);
+            let cpu = cpu(phase, Measure::Cpu).map(share::show_cores);
             for (cell, width) in [
                 (rate.map(Rate::show).unwrap_or_else(none), 10),
                 (ratio(first_rate, rate).unwrap_or_default(), 8),

@@ -94,7 +94,7 @@ impl Lined<'_> {
                 .style(*ink)
                 .data(points)
         });
-        let seconds = |s: f64| crate::live::clock((s * 1e9) as u64);
+        let seconds = |s: f64| duration::clock((s * 1e9) as u64);
         let x = Axis::default()
             .bounds([0.0, end])
             .style(inks.faint())

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plan::unit::duration;
+use plan::unit::duration::{self, clock};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier};
@@ -12,7 +12,6 @@ use ratatui::widgets::{Block, Clear, Gauge, Paragraph};
 use super::inks::Inks;
 use super::scene::{About, Scene};
 use super::{charts, figures, rows};
-use crate::live::clock;
 use crate::page::{clean, cut, cut_inside, grouped};
 
 /// Where a phase stands in what was asked for.

@@ -39,7 +39,7 @@ pub(super) fn lines(scene: &Scene, until: u64, inks: Inks, width: u16) -> Vec<Li
 
 fn percentiles(name: &str, times: &Histogram) -> Line<'static> {
     let at = |ns: Option<u64>| match ns {
-        Some(ns) => duration::show_nanos(ns as f64),
+        Some(ns) => duration::show_ns(ns),
         None => "–".to_owned(),
     };
     let mut text = format!("{name:16}");

@@ -75,7 +75,7 @@ fn row(window: &Window, scene: &Scene, until: u64) -> String {
     };
     let per_second = count as f64 * 1e9 / covered.max(1) as f64;
     let at = |ns: Option<u64>| match ns {
-        Some(ns) => duration::show_nanos(ns as f64),
+        Some(ns) => duration::show_ns(ns),
         None => "–".to_owned(),
     };
     format!(

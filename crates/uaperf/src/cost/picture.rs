@@ -21,7 +21,7 @@ pub fn page(all: &[(&str, &Table)]) -> String {
             it.url,
             it.server,
             it.security,
-            duration::show_nanos(it.step_ns as f64)
+            duration::show_ns(it.step_ns)
         ));
         if it.interrupted {
             about.push(format!("{name}: interrupted, not all of it was measured."));

@@ -214,7 +214,7 @@ fn draw(out: &mut String, all: &[Told]) -> fmt::Result {
         writeln!(
             out,
             "Steps of {}, {}.\n",
-            duration::show_nanos(first.step_ns as f64),
+            duration::show_ns(first.step_ns),
             first.security
         )?;
         writeln!(out, "CPU of each; of what is held, in a second:\n")?;

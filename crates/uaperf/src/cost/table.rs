@@ -159,7 +159,7 @@ pub fn draw(out: &mut String, it: &Table) -> fmt::Result {
         out,
         "{process} {}, steps of {}\n",
         it.pid,
-        duration::show_nanos(it.step_ns as f64)
+        duration::show_ns(it.step_ns)
     )?;
     writeln!(
         out,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use load::lan::{Card, Heard, LanError, Server, Spoken, browse};
 use load::pubsub::Interface;
-use plan::unit::duration::{parse, show};
+use plan::unit::duration::{parse, show_ns};
 
 use crate::failure::Failure;
 use crate::screen::{self, plain};
@@ -65,7 +65,7 @@ fn failure(error: &LanError) -> Failure {
 
 /// Nobody is there, or nobody says so.
 fn nobody(heard: &Heard) -> Failure {
-    let wait = show(Duration::from_nanos(heard.wait_ns));
+    let wait = show_ns(heard.wait_ns);
     let over = over(&heard.interfaces);
     let others = match heard.packets {
         0 => "nothing at all was heard".to_owned(),
@@ -89,7 +89,7 @@ fn over(interfaces: &[Spoken]) -> String {
 }
 
 fn write_screen(out: &mut String, heard: &Heard) -> std::fmt::Result {
-    let wait = show(Duration::from_nanos(heard.wait_ns));
+    let wait = show_ns(heard.wait_ns);
     let count = heard.servers.len();
     let are = if count == 1 {
         "says it is"

@@ -194,7 +194,7 @@ fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
 
 impl Clock {
     fn text(&self) -> String {
-        let show = |ns: u64| duration::show(Duration::from_nanos(ns));
+        let show = duration::show_ns;
         let ahead = match (self.ahead_ns, self.error_ns) {
             (Some(ahead), Some(error)) => {
                 let way = if ahead < 0 { "behind" } else { "ahead" };

@@ -1,6 +1,6 @@
 //! The books of all agents as one outcome, and what is to be said of each.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use judge::Missing;
 use load::engine::Outcome;
@@ -51,7 +51,7 @@ impl Shared {
         let within = match self.spread_ns {
             Some(ns) => format!(
                 ", which began within {} of each other",
-                plan::unit::duration::show(Duration::from_nanos(ns))
+                plan::unit::duration::show_ns(ns)
             ),
             None => String::new(),
         };

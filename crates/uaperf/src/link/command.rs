@@ -15,7 +15,7 @@ use load::relay;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use plan::unit::Bytes;
-use plan::unit::duration::{show, show_nanos};
+use plan::unit::duration::{show, show_ns};
 use serde::Serialize;
 use wire::url::Url;
 
@@ -344,11 +344,11 @@ fn write_carried(out: &mut String, name: &str, it: &Carried) -> std::fmt::Result
     writeln!(
         out,
         "        waited for the line {} (mean), {} (longest); handed over {} late (mean), {} (p99), {} (longest)",
-        show_nanos(it.waited_mean_ns as f64),
-        show_nanos(it.waited_max_ns as f64),
-        show_nanos(it.late_mean_ns as f64),
-        show_nanos(it.late_p99_ns as f64),
-        show_nanos(it.late_max_ns as f64),
+        show_ns(it.waited_mean_ns),
+        show_ns(it.waited_max_ns),
+        show_ns(it.late_mean_ns),
+        show_ns(it.late_p99_ns),
+        show_ns(it.late_max_ns),
     )?;
     if it.overrun > 0 {
         writeln!(

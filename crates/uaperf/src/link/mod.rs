@@ -19,7 +19,7 @@ use judge::Exit;
 use link::{Spec, presets};
 use load::relay::{Account, Carried, Relay, Settings};
 use plan::unit::Bytes;
-use plan::unit::duration::{parse, show, show_nanos};
+use plan::unit::duration::{parse, show, show_ns};
 use serde::Serialize;
 use wire::url::Url;
 
@@ -231,8 +231,8 @@ fn write_carried(out: &mut String, name: &str, it: &Carried) -> std::fmt::Result
         it.lost,
         it.full,
         it.again,
-        show_nanos(it.waited_mean_ns as f64),
-        show_nanos(it.waited_max_ns as f64),
+        show_ns(it.waited_mean_ns),
+        show_ns(it.waited_max_ns),
     )
 }
 

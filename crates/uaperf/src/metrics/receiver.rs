@@ -116,12 +116,12 @@ impl Receiver {
         token: Option<&Token>,
         until: Instant,
     ) -> Result<(), Refused> {
-        let at_ns = nanos(SystemTime::now());
+        let at_ns = unix_ns(SystemTime::now());
         let (kind, scheme, body) = match self.protocol {
             Protocol::Otlp => (
                 "application/json",
                 "Bearer",
-                otlp::request(families, &source(nanos(since), at_ns)),
+                otlp::request(families, &source(unix_ns(since), at_ns)),
             ),
             Protocol::Influx => (
                 "text/plain; charset=utf-8",
@@ -212,7 +212,7 @@ fn source(since_ns: u64, at_ns: u64) -> otlp::Source {
     }
 }
 
-fn nanos(at: SystemTime) -> u64 {
+fn unix_ns(at: SystemTime) -> u64 {
     // A clock before 1970 is wrong, and 0 says so.
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

@@ -9,7 +9,7 @@ use judge::Exit;
 use model::checking::{Checked, check};
 use plan::unit::Percent;
 
-use super::show::percent;
+use super::show::known_share;
 use super::{input, pictures, predict};
 use crate::failure::Failure;
 use crate::{screen, written};
@@ -105,14 +105,14 @@ fn draw(out: &mut String, it: &Checked) -> fmt::Result {
     writeln!(
         out,
         "mean error  {} of {} rows; as Burger et al. 2019 {}",
-        percent(it.mape),
+        known_share(it.mape),
         it.rows.len(),
-        percent(it.paper_mape)
+        known_share(it.paper_mape)
     )?;
     writeln!(
         out,
         "intervals   {} held; {} rows lie beyond what was measured",
-        percent(it.coverage),
+        known_share(it.coverage),
         it.beyond
     )?;
     match it.overloaded {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use model::design::choose;
-use model::plant::percent;
+use model::plant::parse_percent;
 use model::{Security, Workload};
 
 use super::campaign::{Campaign, Load};
@@ -64,7 +64,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let what = "--sessions, --points, --runs and --repeat: want 1 or more";
         return Err(Failure::usage(what).into());
     }
-    let limit = percent(&args.cpu_limit).ok_or_else(|| {
+    let limit = parse_percent(&args.cpu_limit).ok_or_else(|| {
         Failure::usage(format!(
             "--cpu-limit {}: want more than 0% and at most 100%",
             args.cpu_limit

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use model::checking::check;
 use model::{Row, Rung, fit};
 
-use super::show::percent;
+use super::show::known_share;
 use super::{input, pictures};
 use crate::failure::Failure;
 use crate::written;
@@ -34,9 +34,9 @@ pub fn held_out(folder: &Path, sessions: u32) -> Result<HeldOut, Failure> {
     let checked = check(&model, &others, LEVEL);
     let told = format!(
         "a model of the runs with {sessions} sessions is {} off on the other {}; the form of Burger et al. 2019 {}",
-        percent(checked.mape),
+        known_share(checked.mape),
         checked.rows.len(),
-        percent(checked.paper_mape)
+        known_share(checked.paper_mape)
     );
     let mut drawn = pictures::of_check(&check(&model, &rows, LEVEL), &rows, &model);
     drawn.about.insert(0, told.clone());

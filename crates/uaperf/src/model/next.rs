@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use model::next::{Advice, Interval, Limit, next};
-use model::plant::{Fanout, Plant, percent};
+use model::plant::{Fanout, Plant, parse_percent};
 use model::{Model, Security, Term, Workload};
-use plan::unit::Percent;
 use plan::unit::duration::typed;
+use plan::unit::{Percent, share};
 use serde::Serialize;
 
 use super::campaign::{Campaign, Load};
@@ -123,7 +123,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.runs == 0 || args.repeat == 0 {
         return Err(Failure::usage("--runs and --repeat: want 1 or more").into());
     }
-    let limit = percent(&args.cpu_limit).ok_or_else(|| {
+    let limit = parse_percent(&args.cpu_limit).ok_or_else(|| {
         Failure::usage(format!(
             "--cpu-limit {}: want more than 0% and at most 100%",
             args.cpu_limit
@@ -409,9 +409,8 @@ fn told(it: &Interval) -> String {
 
 /// What is in the way when no load would help.
 fn nothing(out: &mut String, it: &Answer, limit: Limit) -> fmt::Result {
-    let percent = |it: f64| format!("{:.1} %", it * 100.0);
-    let noise = it.noise.map_or_else(String::new, percent);
-    let error = percent(it.advice.error);
+    let noise = it.noise.map_or_else(String::new, share::show);
+    let error = share::show(it.advice.error);
     let why = match limit {
         Limit::Noise => format!(
             "runs of the same differ by {noise}, and the model is no further off. Longer runs or a calmer machine make intervals narrower, more loads do not"

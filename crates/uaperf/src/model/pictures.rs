@@ -6,7 +6,7 @@ use model::size::{Frontier, Sized, frontier, over_points};
 use model::{Model, Prediction, Row, Workload};
 use report::pictures::{Bars, Chart, Curve, Part, Pictures, Shares};
 
-use super::show::percent;
+use super::show::known_share;
 
 /// A quantity of a workload.
 type Of = fn(&Workload) -> f64;
@@ -81,10 +81,10 @@ pub fn of_check(checked: &Checked, rows: &[Row], model: &Model) -> Pictures {
         title: format!("model {}", model.name),
         about: vec![format!(
             "Mean error {} of {} rows; as Burger et al. 2019 {}. {} of intervals held.",
-            percent(checked.mape),
+            known_share(checked.mape),
             checked.rows.len(),
-            percent(checked.paper_mape),
-            percent(checked.coverage)
+            known_share(checked.paper_mape),
+            known_share(checked.coverage)
         )],
         parts: [
             Part {

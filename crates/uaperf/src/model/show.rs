@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use model::process::Process;
 use model::{Amount, Coefficient, Metrics, Model, Wake};
+use plan::unit::share;
 
 use super::input;
 use crate::screen;
@@ -206,22 +207,21 @@ fn errors(out: &mut String, name: &str, metrics: Option<&Metrics>) -> fmt::Resul
     let Some(it) = metrics else {
         return writeln!(out, "{name:<32}     cannot be fitted");
     };
-    let percent = |it: f64| percent(Some(it));
     let r2 = it
         .r2
         .map_or_else(|| "n/a".to_owned(), |it| format!("{it:.3}"));
     writeln!(
         out,
         "{name:<32}{:>8}{:>8}{:>8}{r2:>8}",
-        percent(it.mape),
-        percent(it.median),
-        percent(it.p90)
+        share::show(it.mape),
+        share::show(it.median),
+        share::show(it.p90)
     )
 }
 
 /// A share as people read it; there may be nothing to take it of.
-pub fn percent(it: Option<f64>) -> String {
-    it.map_or("n/a".to_owned(), |it| format!("{:.1} %", it * 100.0))
+pub fn known_share(it: Option<f64>) -> String {
+    it.map_or("n/a".to_owned(), share::show)
 }
 
 /// Three digits.

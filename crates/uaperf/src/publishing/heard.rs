@@ -1,10 +1,9 @@
 //! What `uaperf listen` prints.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use load::pubsub::{Captured, Counted, Delay, EthernetUrl, Heard, Stream, Subscribed, Writer};
-use plan::unit::duration::{show, show_nanos};
+use plan::unit::duration::{show_nanos, show_ns};
 
 use super::{broker, server};
 use crate::screen::plain;
@@ -27,7 +26,7 @@ pub fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
         it.datagrams,
         carried(it),
         it.bytes,
-        show(Duration::from_nanos(it.elapsed_ns))
+        show_ns(it.elapsed_ns)
     )?;
     if let Some(mqtt) = &it.mqtt {
         write_broker(out, mqtt)?;

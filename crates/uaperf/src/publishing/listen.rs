@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{
@@ -13,7 +12,7 @@ use load::pubsub::{
 use observe::{Link, Tree, links};
 use plan::Work;
 use plan::unit::Bytes;
-use plan::unit::duration::show;
+use plan::unit::duration::show_ns;
 use pubsub::security::{KeyRing, Mode};
 
 use super::broker::{self, Broker, Url};
@@ -340,7 +339,7 @@ fn verdict_of_one(it: &Heard, wanted: Option<u64>) -> Verdict {
         (name, exit) = ("INCOMPLETE", Exit::Nothing);
         evidence.push(format!(
             "the connection was lost ({why}), for {} in all",
-            show(Duration::from_nanos(mqtt.away_ns))
+            show_ns(mqtt.away_ns)
         ));
     } else if it.interrupted {
         name = "INCOMPLETE";

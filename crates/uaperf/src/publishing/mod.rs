@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use judge::Exit;
 use load::pubsub::{Interface, Spread};
-use plan::unit::duration::{parse, show, show_nanos};
+use plan::unit::duration::{parse, show_nanos, show_ns};
 use plan::{Figures, Threshold};
 use pubsub::Tolerance;
 use serde::{Deserialize, Serialize};
@@ -252,22 +252,21 @@ fn cpu(out: &mut String, spent: Option<u64>, (values, messages): (u64, u64)) -> 
     writeln!(
         out,
         "  CPU       {}, {} for each {what}",
-        show(Duration::from_nanos(spent)),
+        show_ns(spent),
         show_nanos(spent as f64 / of as f64)
     )
 }
 
 /// One line of figures.
 fn spread(out: &mut String, name: &str, it: &Spread) -> std::fmt::Result {
-    let show = |ns: u64| show(Duration::from_nanos(ns));
     writeln!(
         out,
         "  {name:<9} p50 {}  p90 {}  p99 {}  p99.9 {}  max {}  mean {}",
-        show(it.p50_ns),
-        show(it.p90_ns),
-        show(it.p99_ns),
-        show(it.p999_ns),
-        show(it.max_ns),
+        show_ns(it.p50_ns),
+        show_ns(it.p90_ns),
+        show_ns(it.p99_ns),
+        show_ns(it.p999_ns),
+        show_ns(it.max_ns),
         show_nanos(it.mean_ns),
     )
 }

@@ -10,7 +10,7 @@ use load::pubsub::{
     Published, Target, Values, publish_and_tell,
 };
 use plan::Work;
-use plan::unit::duration::{parse, show};
+use plan::unit::duration::{parse, show, show_ns};
 use record::run::{Kind, whole_datagram};
 
 use super::broker::{self, Broker, Url};
@@ -249,7 +249,7 @@ fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {
     if let Some(interval) = interval.filter(|each| u128::from(late) > each.as_nanos()) {
         let what = format!(
             "1 of 100 cycles began {} late or more, at an interval of {}",
-            show(Duration::from_nanos(late)),
+            show_ns(late),
             show(interval)
         );
         find(Kind::GeneratorLimited, what);
@@ -320,7 +320,7 @@ pub(super) fn write_screen(out: &mut String, it: &Published) -> std::fmt::Result
     if let Some(planned) = it.planned_cycles {
         write!(out, " of {planned}")?;
     }
-    writeln!(out, " in {}", show(Duration::from_nanos(it.elapsed_ns)))?;
+    writeln!(out, " in {}", show_ns(it.elapsed_ns))?;
     writeln!(
         out,
         "  {} {} of {} bytes, {:.0}/s; {} values, {:.0}/s",

@@ -1,7 +1,6 @@
 //! From all that is known of a phase to its run and its verdict: where it was carried out, or when books came late.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use judge::{EndedBy, Missing, OwnLimit};
 use load::engine::{Outcome, Target};
@@ -89,8 +88,8 @@ impl Known<'_> {
                     None => "this host",
                 };
                 told.clock.between = vec!["the server".to_owned(), here.to_owned()];
-                let time = |ns| duration::show(Duration::from_nanos(ns));
-                told.clock.tell(&measured.total.histograms, time);
+                told.clock
+                    .tell(&measured.total.histograms, duration::show_ns);
             }
             measured.by_hand = by_hand;
             let tally = result::whole(outcome);

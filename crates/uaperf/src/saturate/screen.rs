@@ -3,8 +3,9 @@
 use std::fmt;
 
 use judge::capacity::{Answer, Capacity, End, Search};
-use plan::unit::{Rate, duration};
+use plan::unit::{Rate, duration, share};
 use plan::{Grow, Stat, Threshold};
+use record::average::median_ns;
 use record::run::{Bottleneck, Kind};
 
 use super::book::Trial;
@@ -36,7 +37,7 @@ pub fn head(grow: Grow, objective: &[Threshold]) -> String {
 
 /// A trial.
 pub fn trial(grow: Grow, trial: &Trial) -> String {
-    let time = |ns: Option<u64>| ns.map_or_else(na, |ns| duration::show_nanos(ns as f64));
+    let time = |ns: Option<u64>| ns.map_or_else(na, duration::show_ns);
     format!(
         "{:>14}{:>11}{:>10}{:>10}{:>8}{:>9}  {:<18}{}\n",
         load(grow, trial.load),
@@ -44,7 +45,7 @@ pub fn trial(grow: Grow, trial: &Trial) -> String {
         time(trial.p50_ns),
         time(trial.p99_ns),
         trial.errors,
-        trial.server_cores.map_or_else(na, report::share),
+        trial.server_cores.map_or_else(na, share::show_cores),
         trial.verdict.kind,
         answer(trial)
     )
@@ -277,10 +278,7 @@ fn curve(out: &mut fmt::Formatter<'_>, grow: Grow, trials: &[Trial]) -> fmt::Res
     }
     let medians: Vec<(f64, u64)> = points
         .into_iter()
-        .filter_map(|(load, mut p99s)| {
-            p99s.sort_unstable();
-            Some((load, *p99s.get(p99s.len() / 2)?))
-        })
+        .filter_map(|(load, p99s)| Some((load, median_ns(p99s)?)))
         .collect();
     let logarithm = |ns: u64| (ns.max(1) as f64).log10();
     let least = medians
@@ -295,7 +293,7 @@ fn curve(out: &mut fmt::Formatter<'_>, grow: Grow, trials: &[Trial]) -> fmt::Res
     for (at, p99) in medians {
         let share = (logarithm(p99) - least) / (most - least).max(0.1);
         let bar = "█".repeat(1 + (share * (BAR - 1) as f64).round() as usize);
-        let text = duration::show_nanos(p99 as f64);
+        let text = duration::show_ns(p99);
         writeln!(out, "{:>14}{text:>10}  {bar}", load(grow, at))?;
     }
     Ok(())

@@ -8,11 +8,12 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use observe::{Figure, Process, Sample, Task};
+use plan::unit::duration::{clock, nanos};
 use plant::{Counted, FaultCount, Refused, Tally, Watch};
 
 use super::taking::{self, Device};
 use crate::screen::{self, tell};
-use between::{Between, up};
+use between::Between;
 
 /// Time between two looks.
 const EVERY: Duration = Duration::from_secs(1);
@@ -71,7 +72,7 @@ impl Looker {
     }
 }
 
-/// `0:07 refused 127.0.0.1:40312: BadUserAccessDenied, user "operator" (311 more before)`.
+/// `7 s refused 127.0.0.1:40312: BadUserAccessDenied, user "operator" (311 more before)`.
 fn refusal(one: &Refused, up: Duration) -> String {
     let address = match one.address {
         Some(address) => address.to_string(),
@@ -84,7 +85,7 @@ fn refusal(one: &Refused, up: Duration) -> String {
     let (who, status) = (&one.who, one.status);
     format!(
         "{} refused {address}: {status}, {who}{before}",
-        self::up(up)
+        clock(nanos(up))
     )
 }
 

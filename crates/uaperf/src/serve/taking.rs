@@ -164,7 +164,7 @@ pub fn table(devices: &[Device]) -> String {
 fn time(nanos: u64) -> String {
     match nanos {
         0 => "-".to_owned(),
-        nanos => duration::show_nanos(nanos as f64),
+        nanos => duration::show_ns(nanos),
     }
 }
 

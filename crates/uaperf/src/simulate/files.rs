@@ -280,7 +280,7 @@ fn judged(node: &Node, group: &Group, phase: &Phase) -> Verdict {
         let text = format!(
             "{:.1} % of publishings were skipped because the message before was not made yet; values queued for {} (p99)",
             share * 100.0,
-            plan::unit::duration::show(Duration::from_nanos(queueing.unwrap_or(0)))
+            plan::unit::duration::show_ns(queueing.unwrap_or(0))
         );
         (Kind::ServerSaturated, About::Queueing, text)
     } else {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use judge::Exit;
 use model::plant::Plant;
-use plan::unit::duration;
+use plan::unit::duration::{self, show_ns};
 use simulate::{Engine, Files};
 
 use super::{files, screen as drawn, world};
@@ -150,7 +150,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         let percent = now.saturating_mul(100) / length;
         if percent > told && began.elapsed() > Duration::from_secs(1) {
             told = percent;
-            screen::status(&format!("simulated {percent} % of {}", show(length)));
+            screen::status(&format!("simulated {percent} % of {}", show_ns(length)));
         }
         match stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
@@ -164,7 +164,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     screen::print(&summary, args.json, drawn::draw)?;
     tell!(
         "simulated {} in {}, {} events",
-        show(outcome.length),
+        show_ns(outcome.length),
         duration::show(took),
         outcome.events
     );
@@ -177,8 +177,4 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => ExitCode::from(Exit::Interrupted.code()),
         false => ExitCode::SUCCESS,
     })
-}
-
-fn show(ns: u64) -> String {
-    duration::show(Duration::from_nanos(ns))
 }

@@ -122,7 +122,7 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
             let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
             set.scene.together(sessions, every, |now| {
                 if began.elapsed() > Duration::from_secs(1) {
-                    let at = duration::show(Duration::from_nanos(now));
+                    let at = duration::show_ns(now);
                     screen::status(&format!("simulated {at}"));
                 }
                 match stop.load(Ordering::Relaxed) {

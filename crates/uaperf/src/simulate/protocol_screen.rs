@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::time::Duration;
 
-use plan::unit::duration;
+use plan::unit::duration::show_ns;
+use record::average::mean;
 use serde::Serialize;
 use simulate::protocol::{Course, Message, Side, Step};
 
@@ -57,7 +57,7 @@ impl Times {
             all.get(rank.saturating_sub(1)).copied().unwrap_or(max_ns)
         };
         Some(Self {
-            mean_ns: all.iter().map(|&it| it as f64).sum::<f64>() / all.len() as f64,
+            mean_ns: mean(all.iter().map(|&it| it as f64))?,
             p50_ns: quantile(0.5),
             p95_ns: quantile(0.95),
             p99_ns: quantile(0.99),
@@ -115,9 +115,7 @@ impl Summary {
             *failures.entry(why).or_insert(0) += 1;
         }
         let on_line: Vec<[u64; 2]> = talk.courses.iter().filter_map(|it| it.on_line).collect();
-        let mean = |way: usize| {
-            on_line.iter().map(|it| it[way] as f64).sum::<f64>() / on_line.len() as f64
-        };
+        let mean = |way: usize| mean(on_line.iter().map(|it| it[way] as f64));
         let activation = talk.courses.iter().filter(good);
         Self {
             simulated: true,
@@ -136,7 +134,7 @@ impl Summary {
             messages: first
                 .map(|it| it.messages.iter().take(SHOWN).map(message).collect())
                 .unwrap_or_default(),
-            on_line: (!on_line.is_empty()).then(|| [mean(0), mean(1)]),
+            on_line: mean(0).zip(mean(1)).map(Into::into),
             notes: talk.set.notes.clone(),
         }
     }
@@ -200,7 +198,7 @@ pub fn draw(out: &mut String, it: &Summary) -> fmt::Result {
         writeln!(out, "messages of the first session")?;
     }
     for message in &it.messages {
-        let at = show(message.at_ns);
+        let at = show_ns(message.at_ns);
         let arrow = if message.from == "client" { "->" } else { "<-" };
         writeln!(
             out,
@@ -224,8 +222,12 @@ fn row(
     times: &Times,
     bytes: Option<[usize; 2]>,
 ) -> fmt::Result {
-    let mean = show(times.mean_ns as u64);
-    let (p50, p95, max) = (show(times.p50_ns), show(times.p95_ns), show(times.max_ns));
+    let mean = show_ns(times.mean_ns as u64);
+    let (p50, p95, max) = (
+        show_ns(times.p50_ns),
+        show_ns(times.p95_ns),
+        show_ns(times.max_ns),
+    );
     write!(
         out,
         "{name:<20}{count:>7}{mean:>12}{p50:>12}{p95:>12}{max:>12}"
@@ -234,8 +236,4 @@ fn row(
         Some([up, down]) => writeln!(out, "{up:>11}{down:>8}"),
         None => writeln!(out),
     }
-}
-
-fn show(ns: u64) -> String {
-    duration::show(Duration::from_nanos(ns))
 }

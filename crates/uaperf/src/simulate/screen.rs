@@ -1,10 +1,10 @@
 //! What a simulation says, on a screen and as JSON.
 
 use std::fmt::{self, Write as _};
-use std::time::Duration;
 
 use model::plant::Plant;
-use plan::unit::duration;
+use plan::unit::duration::show_ns;
+use record::average::mean;
 use record::{Histogram, Measure};
 use serde::Serialize;
 use simulate::{Act, On, Outcome};
@@ -255,7 +255,7 @@ fn happened(it: &World, outcome: &Outcome, what: &simulate::Happening) -> Happen
     Happened {
         at_ns: what.at,
         lasts_ns: what.lasts,
-        what: format!("{name} {act} for {}", show(what.lasts)),
+        what: format!("{name} {act} for {}", show_ns(what.lasts)),
         clients: all,
         fewest_connected: fewest.map_or(all, |it| it.1),
         all_back_after_ns: back,
@@ -287,7 +287,7 @@ fn course(it: &World, outcome: &Outcome) -> Vec<Row> {
             .map(|(busy, kind)| {
                 let rows = &busy.cpu_cores[first..last];
                 let cores = f64::from(kind.cores) * f64::from(kind.count);
-                rows.iter().sum::<f64>() / rows.len().max(1) as f64 / cores * 100.0
+                mean(rows).unwrap_or(0.0) / cores * 100.0
             });
         Row {
             from_ns,
@@ -301,12 +301,8 @@ fn course(it: &World, outcome: &Outcome) -> Vec<Row> {
     starts.map(row).collect()
 }
 
-fn show(ns: u64) -> String {
-    duration::show(Duration::from_nanos(ns))
-}
-
 fn shown(ns: Option<u64>) -> String {
-    ns.map_or_else(|| "n/a".to_owned(), show)
+    ns.map_or_else(|| "n/a".to_owned(), show_ns)
 }
 
 /// The whole on a screen.
@@ -315,7 +311,7 @@ pub fn draw(out: &mut String, it: &Summary) -> fmt::Result {
         out,
         "SIMULATED {}, {}, seed {}",
         it.plant,
-        show(it.length_ns),
+        show_ns(it.length_ns),
         it.seed
     )?;
     if !it.about.is_empty() {
@@ -384,7 +380,7 @@ fn of_servers(out: &mut String, it: &OfKind) -> fmt::Result {
             it.cpu_percent,
             it.busiest_percent,
             it.peak_percent,
-            show(it.peak_at_ns),
+            show_ns(it.peak_at_ns),
             it.limit_percent
         ),
     )?;
@@ -453,7 +449,7 @@ fn outage(out: &mut String, it: &Happened) -> fmt::Result {
         (0, _) => "no client noticed more than a pause".to_owned(),
         (_, Some(ns)) => format!(
             "all clients were connected again {} after it began",
-            show(ns)
+            show_ns(ns)
         ),
         (_, None) => {
             "not all clients were connected again before the next thing happened, or the end"
@@ -465,7 +461,7 @@ fn outage(out: &mut String, it: &Happened) -> fmt::Result {
         out,
         &format!(
             "event       at {} {}: {lost} of {} clients lost their connection; {back}",
-            show(it.at_ns),
+            show_ns(it.at_ns),
             it.what,
             it.clients
         ),
@@ -485,7 +481,7 @@ fn time_line(out: &mut String, it: &Summary) -> fmt::Result {
     for row in &it.course {
         let mut line = format!(
             "{:>10}{:>12}{:>12}{:>12}",
-            show(row.to_ns),
+            show_ns(row.to_ns),
             row.connected,
             row.messages,
             shown(row.delay_p95_ns)
@@ -503,7 +499,7 @@ fn time_line(out: &mut String, it: &Summary) -> fmt::Result {
                 out,
                 &format!(
                     "            in it, at {}: {}",
-                    show(happened.at_ns),
+                    show_ns(happened.at_ns),
                     happened.what
                 ),
             )?;

@@ -177,7 +177,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
         _ if end.is_short(args.duration) => {
             return Err(Failure::new(format!(
                 "what was watched ended after {}, before --duration {} was over",
-                duration::show(Duration::from_nanos(end.watched_ns)),
+                duration::show_ns(end.watched_ns),
                 duration::typed(args.duration.unwrap_or_default())
             ))
             .into());

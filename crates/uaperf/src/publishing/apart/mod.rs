@@ -5,12 +5,10 @@ mod cast;
 mod sides;
 mod tasks;
 
-use std::time::Duration;
-
 use anyhow::Context;
 use load::engine::Control;
 use observe::Process;
-use plan::unit::duration::show;
+use plan::unit::duration::show_ns;
 use plan::{Phase, Work};
 use record::run::{Host, Run};
 
@@ -146,9 +144,7 @@ impl Asked {
                     measured.series.delay = None;
                 }
                 if let Some(clock) = &mut told.clock {
-                    clock.tell(&measured.total.histograms, |ns| {
-                        show(Duration::from_nanos(ns))
-                    });
+                    clock.tell(&measured.total.histograms, show_ns);
                 }
             }
             measured.verdict = judge::lower(std::mem::take(&mut measured.verdict), &missing);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plan::unit::duration::{clock, nanos};
 use plan::unit::{Bytes, Rate};
 use plant::Counted;
 
@@ -97,7 +98,7 @@ impl Between<'_> {
     pub(super) fn block(&self, url: &str) -> Vec<String> {
         let counted = &self.now.counted;
         let mut lines = vec![
-            format!("{url}   up {}   Ctrl-C ends", up(self.up)),
+            format!("{url}   up {}   Ctrl-C ends", clock(nanos(self.up))),
             row([
                 ("connections", counted.connections.to_string()),
                 ("sessions", counted.sessions.to_string()),
@@ -144,7 +145,7 @@ impl Between<'_> {
         let counted = &self.now.counted;
         format!(
             "{} sessions {} subscriptions {} items {} requests {} notifications {} errors {} cpu {} memory {}",
-            up(self.up),
+            clock(nanos(self.up)),
             counted.sessions,
             counted.subscriptions,
             counted.items,
@@ -171,16 +172,6 @@ fn row(cells: [(&str, String); 4]) -> String {
         });
     let cells: Vec<_> = cells.collect();
     cells.join("  ").trim_end().to_owned()
-}
-
-/// `0:07`, `1:02:03`.
-pub(super) fn up(time: Duration) -> String {
-    let seconds = time.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match hours {
-        0 => format!("{minutes}:{seconds:02}"),
-        hours => format!("{hours}:{minutes:02}:{seconds:02}"),
-    }
 }
 
 #[cfg(test)]
@@ -276,7 +267,7 @@ mod tests {
         assert!(!between(&before).has_changed());
         assert!(between(&now).has_changed());
         let line = between(&now).line();
-        assert!(line.starts_with("0:07 sessions 123456 "), "{line}");
+        assert!(line.starts_with("7 s sessions 123456 "), "{line}");
         assert!(line.contains("requests 1000/s"), "{line}");
     }
 }

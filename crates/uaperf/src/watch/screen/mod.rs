@@ -403,7 +403,7 @@ fn summary(out: &mut String, end: &End) -> std::fmt::Result {
             it.process,
             pid(it.pid),
             two(&it.cpu_cores),
-            duration::show_nanos(it.watched_ns as f64),
+            duration::show_ns(it.watched_ns),
             time(&it.cpu_ns),
             time(&it.user_ns),
             time(&it.system_ns),
@@ -424,7 +424,7 @@ fn summary(out: &mut String, end: &End) -> std::fmt::Result {
 }
 
 fn time(figure: &Figure<u64>) -> String {
-    known(figure, |it| duration::show_nanos(*it as f64))
+    known(figure, |it| duration::show_ns(*it))
 }
 
 #[cfg(test)]
