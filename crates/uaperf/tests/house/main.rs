@@ -9,6 +9,7 @@ mod files;
 mod licences;
 mod links;
 mod modules;
+mod once;
 mod picture;
 mod printing;
 mod promises;
