@@ -14,7 +14,7 @@ use wire::url::Url;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::{access, quick, screen};
+use crate::{access, interrupt, quick, screen};
 
 /// Prepare a machine for measuring
 #[derive(Debug, clap::Args)]
@@ -75,7 +75,7 @@ Examples:
 impl Link {
     fn run(self, global: &Global) -> anyhow::Result<ExitCode> {
         let control = Control::default();
-        quick::interrupted(&control)?;
+        interrupt::stops(&control)?;
         let access = self.access.resolve(self.url, global)?;
         let listens = self.server_pid.or_else(|| access::served_by(&access));
         let server = match listens

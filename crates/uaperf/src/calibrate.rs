@@ -15,9 +15,10 @@ use wire::channel::Protection;
 use wire::policy::Policy;
 
 use crate::global::Global;
+use crate::interrupt;
 use crate::quick::{self, feed::Teller};
 use crate::screen::tell;
-use crate::serving::{self, Folder, Serving};
+use crate::serving::{Folder, Serving};
 use crate::{calibrated, results, screen, written};
 
 /// Find out what this host can do: clocks, timers, sockets, the generator, cryptography
@@ -63,7 +64,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     };
     written::check([("--live-file", &args.feed.live_file)], &[])?;
     args.feed.open()?;
-    serving::clear_on_interrupt()?;
+    interrupt::quits()?;
     let calibration = measure(args.budget, args.quiet)?;
     let text = serde_json::to_string_pretty(&calibration)?;
     let taken = args.feed.live_file.as_deref();

@@ -13,6 +13,7 @@ use wire::url::Url;
 
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::interrupt;
 use crate::serving::{self, Folder, Serving};
 use crate::{advice, results, screen, settings};
 use plan::unit::duration::show;
@@ -38,7 +39,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     if let Some(Part::PubSub(args)) = args.part {
         return pubsub::run(args);
     }
-    serving::clear_on_interrupt()?;
+    interrupt::quits()?;
     let folder = Folder::make("demo")?;
     // Asked for one by one, curves have certificates made for them.
     let offered: Vec<String> = all_protections().map(|it| it.to_string()).collect();

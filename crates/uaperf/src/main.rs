@@ -20,6 +20,7 @@ mod failure;
 mod fleet;
 mod global;
 mod held_against;
+mod interrupt;
 mod kept;
 mod link;
 mod log;
@@ -70,7 +71,7 @@ fn main() -> ExitCode {
         false => usage::parse::<cli::Cli>(words).run(),
     };
     // What went wrong because an interrupt took the server away is no failure.
-    serving::wait_if_clearing();
+    interrupt::wait_if_quitting();
     let code = match done {
         Ok(code) => code,
         Err(error) => ending::report(&error),

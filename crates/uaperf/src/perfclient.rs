@@ -21,6 +21,7 @@ use wire::types::StatusCode;
 
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::interrupt;
 use crate::pcap;
 use crate::quick::{self, Asked};
 use crate::screen::{Out, tell};
@@ -166,7 +167,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     }
     let phase = asked.phase(1)?;
     let control = Control::default();
-    quick::interrupted(&control)?;
+    interrupt::stops(&control)?;
     let live = ("--live-file", &args.feed.live_file);
     let out = args.out.as_ref().map(Into::into);
     written::check([("--out", &out), live], &[])?;

@@ -15,7 +15,7 @@ use record::security::Sheet;
 use wire::url::Url;
 
 use crate::global::Global;
-use crate::{access, advice, quick, sheet};
+use crate::{access, advice, interrupt, quick, sheet};
 
 /// Find out what each security policy of a server costs, and whether it refuses what it has to refuse
 #[derive(Debug, clap::Args)]
@@ -128,7 +128,7 @@ fn measure(args: &Args, access: &Access) -> anyhow::Result<Sheet> {
     }
     // Until here there is nothing to keep: a signal ends it as it ends any program.
     let control = Control::default();
-    quick::interrupted(&control)?;
+    interrupt::stops(&control)?;
     let server = args.sheet.server(access);
     let process = server.map(Process::of).and_then(Result::ok);
     let frame = Frame {

@@ -3,21 +3,20 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use judge::Exit;
 use load::access::{Access, Security, TrustRule};
 use pki::Store;
 use wire::channel::Protection;
 use wire::url::Url;
 
 use crate::failure::Failure;
+use crate::interrupt::{self, Taken};
 use crate::{place, settings};
 
-/// What is to be ended and removed should this process be interrupted.
+/// What is to be ended and removed should this process quit.
 static LEFT: Mutex<Left> = Mutex::new(Left {
     commands: Vec::new(),
     processes: Vec::new(),
@@ -31,26 +30,17 @@ struct Left {
     folders: Vec<PathBuf>,
 }
 
+/// Whoever adds to it has it cleared before this process quits.
 fn left() -> MutexGuard<'static, Left> {
+    interrupt::before_quitting(Taken::Started, clear);
     LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether this process is about to be ended by whoever clears what it leaves.
-static CLEARING: AtomicBool = AtomicBool::new(false);
-
-/// Does not come back if this process is about to be ended.
-pub fn wait_if_clearing() {
-    while CLEARING.load(Ordering::SeqCst) {
-        std::thread::park();
-    }
-}
-
 /// Ends all servers and removes all folders of this process, which is about to end itself.
-pub fn clear() {
-    CLEARING.store(true, Ordering::SeqCst);
-    let left = left();
+fn clear() {
+    let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     for process in left.commands.iter().filter_map(Weak::upgrade) {
-        interrupt(&process);
+        end_in_order(&process);
     }
     for process in left.processes.iter().filter_map(Weak::upgrade) {
         end(&process);
@@ -58,16 +48,6 @@ pub fn clear() {
     for folder in &left.folders {
         let _ = std::fs::remove_dir_all(folder);
     }
-}
-
-/// From now on Ctrl-C ends this process at once, and leaves neither servers nor folders behind: for
-/// commands that have nothing to keep of what they did so far.
-pub fn clear_on_interrupt() -> anyhow::Result<()> {
-    ctrlc::set_handler(|| {
-        clear();
-        std::process::exit(Exit::Interrupted.code().into());
-    })?;
-    Ok(())
 }
 
 /// A program that runs until this is dropped, or until this process is interrupted.
@@ -109,7 +89,7 @@ pub fn carried_out(mut command: Command) -> io::Result<Output> {
     let stdout = all_of(out);
     // Text for a message: its exit status tells whether it failed.
     let stderr = err.join().unwrap_or_default();
-    wait_if_clearing();
+    interrupt::wait_if_quitting();
     let status = locked(&process).wait()?;
     Ok(Output {
         status,
@@ -231,7 +211,7 @@ fn locked(process: &Mutex<Child>) -> MutexGuard<'_, Child> {
 }
 
 /// Has a command of this program end in good order, as far as it does so in time.
-fn interrupt(process: &Mutex<Child>) {
+fn end_in_order(process: &Mutex<Child>) {
     let mut process = locked(process);
     // One that was not waited for keeps its id, so this id is still its own.
     if matches!(process.try_wait(), Ok(None)) && platform::process::interrupt(process.id()) {

@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 
 use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, Command, CommandFactory, Error, Parser};
+use judge::Exit;
 use serde_json::{Map, Value};
 
 use crate::screen::tell;
-use crate::{ending, failure, settings};
+use crate::{ending, interrupt, settings};
 
 /// The arguments, or the end of the program: with help if that was asked for, else with one line about
 /// what is wrong and exit code 2.
@@ -16,7 +17,7 @@ pub fn parse<C: Parser>(words: impl IntoIterator<Item = OsString>) -> C {
     let words = settings::expand(&C::command(), words.into_iter().collect());
     let words = words.unwrap_or_else(|failure| {
         ending::report(&failure.into());
-        std::process::exit(failure::USAGE.into());
+        interrupt::quit(Exit::Usage);
     });
     WORDS.get_or_init(|| words.clone());
     let matches = C::command().try_get_matches_from(words);
@@ -150,7 +151,7 @@ fn refuse<C: CommandFactory>(error: &Error) -> ! {
     match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if std::env::args_os().len() < 2 => {
             tell!("{FIRST_MINUTE}");
-            std::process::exit(error.exit_code());
+            interrupt::quit(Exit::Usage);
         }
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
@@ -166,7 +167,7 @@ fn refuse<C: CommandFactory>(error: &Error) -> ! {
                 tell!("  set by: {place}");
             }
             tell!("  try: {}", help::<C>(std::env::args().skip(1)));
-            std::process::exit(error.exit_code());
+            interrupt::quit(Exit::Usage);
         }
     }
 }

@@ -21,6 +21,7 @@ use wire::url::Url;
 use self::permit::Permit;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::interrupt;
 use crate::quick::feed::Teller;
 use crate::{access, advice, quick, sheet};
 
@@ -181,7 +182,7 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
         .map_err(|error| refused(&error, &access))?;
     // Until here there is nothing to keep: a signal ends it as it ends any program.
     let control = Control::default();
-    quick::interrupted(&control)?;
+    interrupt::stops(&control)?;
     let tellers = Mutex::default();
     let done = examine(
         &victim,

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::folder::Folder;
 use super::responder::Desk;
 use crate::failure::Failure;
-use crate::quick;
+use crate::interrupt;
 use crate::screen::{self, tell};
 
 /// Answer whether certificates were revoked: OCSP at /ocsp, lists at /NAME.crl, over HTTP
@@ -104,7 +104,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Failure::new(format!("cannot listen at {at}: {error}"))
             .hint("--listen ADDRESS:PORT with an address of this host and a free port, or port 0")
     })?;
-    let stop = quick::interrupt::flag()?;
+    let stop = interrupt::flag()?;
     let listen = format!("http://{}", responder.address()?);
     let mut out = screen::out();
     writeln!(out, "READY {listen}")?;

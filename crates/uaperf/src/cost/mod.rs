@@ -26,6 +26,7 @@ use self::table::{Cost, FORMAT, Point, Table, VERSION};
 use crate::access;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::interrupt;
 use crate::quick;
 use crate::screen::{self, tell};
 use crate::{results, written};
@@ -94,7 +95,7 @@ fn length(text: &str) -> Result<Duration, String> {
 /// Carries out `uaperf cost`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let control = Control::default();
-    quick::interrupted(&control)?;
+    interrupt::stops(&control)?;
     let live = ("--live-file", &args.feed.live_file);
     let Some(target) = &args.target else {
         written::check([("--report", &args.report), live], &[])?;

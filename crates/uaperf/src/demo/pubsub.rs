@@ -19,7 +19,8 @@ use report::Named;
 use super::broker::Broker;
 use super::typed;
 use crate::failure::Failure;
-use crate::serving::{self, Folder};
+use crate::interrupt;
+use crate::serving::Folder;
 use crate::{results, screen};
 
 /// The same signals by client and server, over UDP, and through an MQTT broker, beside each other
@@ -75,7 +76,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.duration.is_zero() {
         return Err(Failure::usage("--duration 0s: want more than nothing").into());
     }
-    serving::clear_on_interrupt()?;
+    interrupt::quits()?;
     let folder = Folder::make("demo")?;
     let mut own = None;
     let broker = match args.broker {

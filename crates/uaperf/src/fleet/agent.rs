@@ -26,6 +26,7 @@ use super::task::{Books, Load, Part, Role, Task, Watches, Word};
 use crate::elsewhere::{FromWatch, served};
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::interrupt;
 use crate::publishing::phase::SERVICES as PUBSUB;
 use crate::publishing::role::{self, Stage};
 use crate::quick;
@@ -404,7 +405,7 @@ fn leave_after(grace: Duration) {
     // Without a thread the load ends by itself all the same, when requests have timed out.
     let _ = thread.spawn(move || {
         std::thread::sleep(grace);
-        std::process::exit(Exit::Nothing.code().into());
+        interrupt::quit(Exit::Nothing);
     });
 }
 

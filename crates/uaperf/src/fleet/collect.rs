@@ -22,7 +22,7 @@ use super::task::Books;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen::{self, tell};
-use crate::{quick, written};
+use crate::{interrupt, quick, written};
 
 /// Bring what agents did and could not tell into the result that lacks it, and judge it anew
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let control = Control::default();
-    quick::interrupted(&control)?;
+    interrupt::stops(&control)?;
     let name = what.to_string_lossy();
     let (run, shelves, wanted) = match shelf::is_name(&name) {
         true => {

@@ -24,7 +24,7 @@ use serde::Serialize;
 use wire::url::Url;
 
 use crate::failure::Failure;
-use crate::quick;
+use crate::interrupt;
 use crate::screen::{self, tell};
 
 /// Put a slow or bad network between clients and a server: a relay, or a command's only network
@@ -137,7 +137,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Failure::new(format!("cannot listen at {}: {error}", args.listen))
             .hint("--listen ADDRESS:PORT with an address of this host and a free port, or port 0")
     })?;
-    let stop = quick::interrupt::flag()?;
+    let stop = interrupt::flag()?;
     let listen = format!("opc.tcp://{}", relay.address()?);
     tell!("listening at {listen}, {spec} to {to}; Ctrl-C ends it");
     let account = relay.run(&stop, args.duration, &mut |account| {

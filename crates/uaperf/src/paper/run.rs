@@ -16,6 +16,7 @@ use super::catalogue::{Catalogue, Ready};
 use crate::failure::Failure;
 use crate::fleet::Spec;
 use crate::global::Global;
+use crate::interrupt;
 use crate::model::held_out;
 use crate::scenario::parameter;
 use crate::scenario::run::{Bundled, carry_out};
@@ -118,7 +119,7 @@ pub fn run(args: Args, catalogue: &Catalogue, global: &Global) -> anyhow::Result
     targets.extend(peer.iter().map(|it| it.url().to_owned()));
     let control = Control::default();
     if !args.dry_run {
-        quick::interrupted(&control)?;
+        interrupt::stops(&control)?;
         written::check([("--live-file", &args.feed.live_file)], &[])?;
         args.feed.open()?;
     }

@@ -21,6 +21,7 @@ use super::server::{self, Origin};
 use super::{Common, Taking, Verdict, heard};
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::interrupt;
 use crate::quick::stage;
 use crate::screen::tell;
 
@@ -157,7 +158,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 tolerance,
                 choice,
             };
-            let stop = crate::quick::interrupt::flag()?;
+            let stop = interrupt::flag()?;
             read_capture(file, plan, &stop)
                 .map_err(|error| Failure::new(format!("--pcap {}: {error}", file.display())))?
         }

@@ -11,8 +11,9 @@ use plan::{Phase, Warmup, Work};
 use record::receipt::Stretch;
 
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::quick::live::Watcher;
-use crate::quick::{feed, interrupt, stage};
+use crate::quick::{feed, stage};
 
 /// So often it is looked whether it was ended by hand, and whether there is something to show.
 pub const LOOK: Duration = Duration::from_millis(20);
@@ -71,7 +72,7 @@ impl Args {
             ..Phase::new(work)
         };
         let control = Control::default();
-        interrupt::watch(&control)?;
+        interrupt::stops(&control)?;
         if !self.quiet {
             stage::open(self.plain);
         }

@@ -4,14 +4,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use observe::schedule::{self, Held, Placing};
 
+use crate::interrupt::{self, Taken};
+
 static HELD: Mutex<Option<Held>> = Mutex::new(None);
 
-/// A server is scheduled in another way until this is dropped, or [`give_back`] is called.
+/// A server is scheduled in another way until this is dropped, or this process quits.
 pub struct Holding(());
 
 impl Holding {
     /// The threads of this process placed so and with this priority.
     pub fn of(id: u32, placing: &Placing, priority: Option<u8>) -> observe::Figure<Self> {
+        interrupt::before_quitting(Taken::Schedule, give_back);
         // Whoever ends this process meanwhile waits until it is known what the server had.
         let mut place = held();
         *place = Some(schedule::hold(id, placing, priority)?);
@@ -26,7 +29,7 @@ impl Drop for Holding {
 }
 
 /// The server has back what it had, if one is held.
-pub fn give_back() {
+fn give_back() {
     *held() = None;
 }
 

@@ -19,6 +19,7 @@ use record::run::Kind;
 use crate::failure::Failure;
 use crate::fleet;
 use crate::global::Global;
+use crate::interrupt;
 use crate::quick::{self, Asked};
 use crate::results;
 use crate::screen::{Out, tell};
@@ -192,7 +193,7 @@ fn saturate(
     trying.check(bounds.start, bounds.most)?;
     asked.check_search()?;
     let as_json = asked.prints_search_as_json()?;
-    quick::interrupt::watch(&trying.control)?;
+    interrupt::stops(&trying.control)?;
     let mut book = match begun {
         Some(book) => book,
         None => Book::new(

@@ -22,6 +22,7 @@ use super::{parameter, parse, read};
 use crate::failure::Failure;
 use crate::fleet::{self, Spec};
 use crate::global::Global;
+use crate::interrupt;
 use crate::quick;
 use crate::results::{self, Files};
 use crate::screen;
@@ -246,7 +247,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
         Some(control) => control.clone(),
         None => {
             let control = Control::default();
-            quick::interrupted(&control)?;
+            interrupt::stops(&control)?;
             control
         }
     };

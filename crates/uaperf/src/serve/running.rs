@@ -2,8 +2,6 @@
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +15,7 @@ use super::live::{self, Display};
 use super::publishing::Publishers;
 use super::registering::{self, Registering};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::metrics::Listeners;
 use crate::screen;
 
@@ -39,9 +38,6 @@ pub struct Running {
     /// Who reads figures meanwhile, or is sent them.
     pub listeners: Listeners,
 }
-
-/// Exit code of a program that was interrupted twice.
-const INTERRUPTED: i32 = 130;
 
 /// Why a server is to end.
 pub enum End {
@@ -160,11 +156,7 @@ fn totals(watches: &[Watch]) {
 pub fn endings(with_parent: bool) -> anyhow::Result<mpsc::Receiver<End>> {
     let (end, ended) = mpsc::channel();
     let interrupted = end.clone();
-    let asked = AtomicBool::new(false);
-    ctrlc::set_handler(move || {
-        if asked.swap(true, Ordering::Relaxed) {
-            process::exit(INTERRUPTED);
-        }
+    interrupt::first(move || {
         // The receiver is gone only when the server is being stopped already.
         let _ = interrupted.send(End::Signal);
     })?;

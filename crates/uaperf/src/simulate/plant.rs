@@ -13,9 +13,9 @@ use simulate::{Engine, Files};
 
 use super::{files, screen as drawn, world};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::model::delays::Begin;
 use crate::model::{self as models, Who};
-use crate::quick::interrupt;
 use crate::screen::{self, tell};
 use crate::written;
 

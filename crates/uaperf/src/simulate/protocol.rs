@@ -15,7 +15,7 @@ use super::protocol_result::Talk;
 use super::scene::{self, Reading, Set};
 use super::{protocol_file, protocol_screen};
 use crate::failure::Failure;
-use crate::quick::interrupt;
+use crate::interrupt;
 use crate::screen::{self, tell};
 use crate::written;
 

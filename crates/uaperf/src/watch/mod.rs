@@ -32,6 +32,7 @@ pub use self::target::process;
 use self::watched::Watched;
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::interrupt;
 use crate::metrics as served;
 use crate::screen::{is_gone, out, tell};
 
@@ -154,7 +155,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     }
     let scraped = args.prometheus.map(open).transpose()?;
     let (tell, told) = channel();
-    ctrlc::set_handler(move || {
+    interrupt::first(move || {
         // Gone only if the program ends already.
         let _ = tell.send(());
     })?;

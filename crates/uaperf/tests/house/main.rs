@@ -6,6 +6,7 @@ mod arrows;
 mod coverage;
 mod figures;
 mod files;
+mod interrupts;
 mod licences;
 mod links;
 mod modules;

@@ -20,8 +20,6 @@ use load::pubsub::Sender;
 use plan::{Arrival, Phase};
 use report::watch::{self, About, Plan, Scene};
 
-pub use terminal::restore;
-
 /// One for the program: phases come and go.
 static STAGE: OnceLock<Stage> = OnceLock::new();
 

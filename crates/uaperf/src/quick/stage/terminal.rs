@@ -18,6 +18,7 @@ use report::watch::{Shown, Stage as At, draw};
 
 use super::keys::Key;
 use super::{Inner, Stage, lock};
+use crate::interrupt::{self, Taken};
 
 /// Between two pictures, unless a key was pressed.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -47,6 +48,7 @@ fn take() -> io::Result<Screen> {
             before(panic);
         }));
     });
+    interrupt::before_quitting(Taken::Terminal, restore);
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     let mut out = BufWriter::with_capacity(64 * 1024, io::stderr());
@@ -55,7 +57,7 @@ fn take() -> io::Result<Screen> {
 }
 
 /// Gives the terminal back, if it was taken. May be called from anywhere, and more than once.
-pub fn restore() {
+fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // Nothing is drawn on the screen behind ours. Whoever panics while drawing is not waited for.
         let until = Instant::now() + PICTURE;
@@ -148,12 +150,7 @@ fn pressed(key: Key, acts: &[Arc<Inner>], looks: &mut Looks) {
             looks.which = (looks.which + 1) % acts.len().max(1);
             return;
         }
-        Key::Interrupt if looks.interrupted => {
-            restore();
-            crate::quick::held::give_back();
-            crate::serving::clear();
-            std::process::exit(Exit::Interrupted.code().into());
-        }
+        Key::Interrupt if looks.interrupted => interrupt::quit(Exit::Interrupted),
         Key::Pause | Key::More | Key::Less if !pausable => {
             "this load cannot be paused or added to".to_owned()
         }
