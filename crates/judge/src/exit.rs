@@ -1,8 +1,10 @@
 //! What the program ends with: a contract.
 
+use std::process::ExitCode;
+
 use record::run::{Kind, Mark, Run};
 
-/// An exit code.
+/// An exit code: the only ones of the program, beside that of a command that `uaperf link` carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// Measured, believed, and every threshold met.
@@ -40,5 +42,11 @@ impl Exit {
     /// As the operating system gets it.
     pub fn code(self) -> u8 {
         self as u8
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
     }
 }

@@ -91,7 +91,7 @@ impl Link {
         let draw = |out: &mut String, it: &LinkTest| out.write_str(&report::link_test(it));
         screen::print(&test, self.json, draw)?;
         Ok(match control.is_stopped() {
-            true => ExitCode::from(Exit::Interrupted.code()),
+            true => ExitCode::from(Exit::Interrupted),
             false => ExitCode::SUCCESS,
         })
     }

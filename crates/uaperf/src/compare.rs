@@ -154,7 +154,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         let what = "nothing to compare: the two sides have no point, phase and metric in common";
         return Err(Failure::new(what).into());
     }
-    Ok(ExitCode::from(worst(&all).code()))
+    Ok(ExitCode::from(worst(&all)))
 }
 
 /// What all of them come to: one that is worse for certain comes before one that cannot be believed.

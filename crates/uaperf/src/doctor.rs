@@ -131,8 +131,8 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     };
     screen::print(&told, args.json, write_screen)?;
     Ok(ExitCode::from(match told.broken {
-        0 => Exit::Good.code(),
-        _ => Exit::Nothing.code(),
+        0 => Exit::Good,
+        _ => Exit::Nothing,
     }))
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use judge::Exit;
 
-use crate::failure::{FAILED, Failure, USAGE};
+use crate::failure::Failure;
 use crate::lost;
 use crate::screen::{self, tell};
 
@@ -16,7 +16,7 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     if let Some(hint) = failure.and_then(Failure::next) {
         tell!("  try: {hint}");
     }
-    ExitCode::from(failure.map_or(FAILED, Failure::code))
+    ExitCode::from(failure.map_or(Exit::Nothing, Failure::exit))
 }
 
 /// Reports the files that could not be written. Then the exit code is 1, unless it says already that something
@@ -31,9 +31,9 @@ pub fn with_lost(code: ExitCode) -> ExitCode {
     for it in all {
         report(&it.into());
     }
-    let stays = [USAGE, Exit::Interrupted.code()];
+    let stays = [Exit::Usage, Exit::Interrupted];
     match stays.into_iter().any(|stays| code == ExitCode::from(stays)) {
         true => code,
-        false => ExitCode::from(FAILED),
+        false => ExitCode::from(Exit::Nothing),
     }
 }

@@ -4,17 +4,12 @@ use std::fmt;
 
 use judge::Exit;
 
-/// Nothing could be measured, or the operation failed.
-pub const FAILED: u8 = 1;
-/// The arguments do not make sense together.
-pub const USAGE: u8 = 2;
-
 /// A failure that knows its exit code and what to try next.
 #[derive(Debug)]
 pub struct Failure {
     what: String,
     hint: Option<String>,
-    code: u8,
+    exit: Exit,
     most: Option<u32>,
 }
 
@@ -24,7 +19,7 @@ impl Failure {
         Self {
             what: what.into(),
             hint: None,
-            code: FAILED,
+            exit: Exit::Nothing,
             most: None,
         }
     }
@@ -32,7 +27,7 @@ impl Failure {
     /// The arguments are wrong in a way that only shows later: exit code 2.
     pub fn usage(what: impl Into<String>) -> Self {
         Self {
-            code: USAGE,
+            exit: Exit::Usage,
             ..Self::new(what)
         }
     }
@@ -40,7 +35,7 @@ impl Failure {
     /// Somebody did not want to wait: exit code 130.
     pub fn interrupted() -> Self {
         Self {
-            code: Exit::Interrupted.code(),
+            exit: Exit::Interrupted,
             ..Self::new("interrupted before anything was measured")
         }
     }
@@ -62,9 +57,9 @@ impl Failure {
         self.hint.as_deref()
     }
 
-    /// The exit code.
-    pub const fn code(&self) -> u8 {
-        self.code
+    /// What the program ends with.
+    pub const fn exit(&self) -> Exit {
+        self.exit
     }
 
     /// The most that would have been taken, of something that was too large.

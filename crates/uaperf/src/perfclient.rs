@@ -317,7 +317,7 @@ impl Args {
         if let Some(file) = kept {
             tell!("result      {}", file.display());
         }
-        Ok(ExitCode::from(Exit::of(run).code()))
+        Ok(ExitCode::from(Exit::of(run)))
     }
 
     fn destination(&self) -> Destination {

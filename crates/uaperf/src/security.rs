@@ -87,10 +87,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     args.sheet.put(&sheet, &mut out)?;
     let measured = sheet.ways.iter().any(|it| it.failed.is_none());
     Ok(ExitCode::from(match &sheet {
-        it if it.interrupted => Exit::Interrupted.code(),
-        _ if !measured => Exit::Nothing.code(),
-        it if args.strict && !it.warnings.is_empty() => Exit::Threshold.code(),
-        _ => Exit::Good.code(),
+        it if it.interrupted => Exit::Interrupted,
+        _ if !measured => Exit::Nothing,
+        it if args.strict && !it.warnings.is_empty() => Exit::Threshold,
+        _ => Exit::Good,
     }))
 }
 

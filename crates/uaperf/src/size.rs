@@ -129,7 +129,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     }
     let fits = answer.nodes.iter().all(|it| it.fit == Fit::Fits);
     Ok(match args.strict && !fits {
-        true => ExitCode::from(Exit::Threshold.code()),
+        true => ExitCode::from(Exit::Threshold),
         false => ExitCode::SUCCESS,
     })
 }

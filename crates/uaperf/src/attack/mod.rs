@@ -136,7 +136,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     permit.given(&target)?;
     let sheet = measure(&args, Arc::new(target))?;
     args.sheet.put(&sheet, &mut out)?;
-    Ok(ExitCode::from(judge::attack::exit(&sheet).code()))
+    Ok(ExitCode::from(judge::attack::exit(&sheet)))
 }
 
 fn refused(error: &SessionError, access: &load::access::Access) -> Failure {

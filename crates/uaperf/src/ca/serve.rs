@@ -130,7 +130,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let early = stop.load(Ordering::Relaxed) && args.duration.is_some();
     // Without a duration there is no other end.
     Ok(match early {
-        true => ExitCode::from(Exit::Interrupted.code()),
+        true => ExitCode::from(Exit::Interrupted),
         false => ExitCode::SUCCESS,
     })
 }

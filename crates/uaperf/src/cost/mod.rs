@@ -129,9 +129,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         false => out.write_all(screen::text(&table, table::draw).as_bytes())?,
     }
     Ok(ExitCode::from(match &table {
-        it if it.interrupted => Exit::Interrupted.code(),
-        it if it.costs.iter().any(Cost::was_measured) => Exit::Good.code(),
-        _ => Exit::Nothing.code(),
+        it if it.interrupted => Exit::Interrupted,
+        it if it.costs.iter().any(Cost::was_measured) => Exit::Good,
+        _ => Exit::Nothing,
     }))
 }
 

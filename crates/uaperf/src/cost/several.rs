@@ -108,9 +108,9 @@ pub fn run(args: &Args, control: &Control, global: &Global) -> anyhow::Result<Ex
     };
     // All that was asked for is to be there.
     Ok(ExitCode::from(match () {
-        () if control.is_stopped() => Exit::Interrupted.code(),
-        () if all.iter().all(measured) => Exit::Good.code(),
-        () => Exit::Nothing.code(),
+        () if control.is_stopped() => Exit::Interrupted,
+        () if all.iter().all(measured) => Exit::Good,
+        () => Exit::Nothing,
     }))
 }
 

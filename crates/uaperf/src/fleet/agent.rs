@@ -199,7 +199,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 format!("; what it did is in {}", shelf.file(&name).display())
             });
             tell!("the agent stopped: {why}{kept}");
-            Ok(ExitCode::from(Exit::Nothing.code()))
+            Ok(ExitCode::from(Exit::Nothing))
         }
     }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use fleet::{Event, Settings};
+use judge::Exit;
 use observe::{Idle, Standing, Tree};
 use plan::unit::duration;
 use serde::Serialize;
@@ -13,7 +14,6 @@ use super::VERSION;
 use super::crew::{Crew, Standing as Known};
 use super::nats;
 use super::spec::{Place, Spec, places};
-use crate::failure::FAILED;
 use crate::global::Global;
 use crate::screen;
 
@@ -123,7 +123,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
     screen::print(&told, args.json, write_screen)?;
     Ok(match told.good == told.agents.len() {
         true => ExitCode::SUCCESS,
-        false => ExitCode::from(FAILED),
+        false => ExitCode::from(Exit::Nothing),
     })
 }
 

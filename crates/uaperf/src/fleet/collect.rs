@@ -86,7 +86,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
     if let Some(file) = &kept.file {
         writeln!(out, "\nresult      {}", file.display())?;
     }
-    Ok(ExitCode::from(Exit::of(&run).code()))
+    Ok(ExitCode::from(Exit::of(&run)))
 }
 
 /// A result with what came late in it.

@@ -71,8 +71,8 @@ pub fn run(list: &List) -> anyhow::Result<ExitCode> {
     found.sort_by(|a: &Found, b| (&a.started, &a.file).cmp(&(&b.started, &b.file)));
     screen::print(&found, list.json, write_screen)?;
     Ok(ExitCode::from(match found.is_empty() {
-        true => Exit::Nothing.code(),
-        false => Exit::Good.code(),
+        true => Exit::Nothing,
+        false => Exit::Good,
     }))
 }
 

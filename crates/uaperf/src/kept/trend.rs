@@ -63,7 +63,7 @@ pub fn run(args: &Trend) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::from(match trends.trends.is_empty() {
-        true => Exit::Verdict.code(),
-        false => Exit::Good.code(),
+        true => Exit::Verdict,
+        false => Exit::Good,
     }))
 }

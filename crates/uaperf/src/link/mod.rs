@@ -157,7 +157,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     screen::print(&told, args.json, write_screen)?;
     // Without a duration there is no other end.
     Ok(match told.interrupted && args.duration.is_some() {
-        true => ExitCode::from(Exit::Interrupted.code()),
+        true => ExitCode::from(Exit::Interrupted),
         false => ExitCode::SUCCESS,
     })
 }

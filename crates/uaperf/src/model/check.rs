@@ -68,7 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let bad = |limit: Percent| checked.mape.is_none_or(|it| it > limit.fraction());
     Ok(match args.max_error.is_some_and(bad) {
-        true => ExitCode::from(Exit::Threshold.code()),
+        true => ExitCode::from(Exit::Threshold),
         false => ExitCode::SUCCESS,
     })
 }

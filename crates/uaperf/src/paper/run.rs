@@ -149,7 +149,7 @@ pub fn run(args: Args, catalogue: &Catalogue, global: &Global) -> anyhow::Result
         true => Exit::Interrupted,
         false => worst(&done),
     };
-    Ok(ExitCode::from(exit.code()))
+    Ok(ExitCode::from(exit))
 }
 
 /// The scenarios of what was asked for, each once.

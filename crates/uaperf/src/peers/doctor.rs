@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use ::peers::{Client, ClientOptions, Server, Stack, StartOptions, State, Tool};
+use judge::Exit;
 
 /// Say what is wrong with peers, and what cures it
 #[derive(Debug, clap::Args)]
@@ -33,7 +34,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     Ok(match all_well {
         true => ExitCode::SUCCESS,
-        false => ExitCode::from(1),
+        false => ExitCode::from(Exit::Nothing),
     })
 }
 

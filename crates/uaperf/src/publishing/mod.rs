@@ -195,7 +195,7 @@ fn conclude<T: Serialize + Figures>(
         Exit::Good if !met => Exit::Threshold,
         other => other,
     };
-    Ok(ExitCode::from(exit.code()))
+    Ok(ExitCode::from(exit))
 }
 
 /// Its screen.

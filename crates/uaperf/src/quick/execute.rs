@@ -314,5 +314,5 @@ pub fn keep(run: &Run, common: &Common) -> anyhow::Result<ExitCode> {
     output.files.write(&[Named::new(name, run.clone())], &[]);
     let printed = output.printed.what();
     printed.run(run, saved.as_ref(), output.takes_output())?;
-    Ok(ExitCode::from(Exit::of(run).code()))
+    Ok(ExitCode::from(Exit::of(run)))
 }

@@ -212,7 +212,7 @@ fn saturate(
             [] => writeln!(out, "\nstopped before the first trial was over")?,
             _ => writeln!(out, "\nstopped; to go on: {}", book.again())?,
         }
-        return Ok(ExitCode::from(Exit::Interrupted.code()));
+        return Ok(ExitCode::from(Exit::Interrupted));
     };
     let capacity = capacity.inspect_err(|error| {
         asked.fail(error);
@@ -231,15 +231,12 @@ fn saturate(
     }
     // Nothing was found out of a load that was not there as a whole in any trial.
     let lacking = |it: &Trial| matches!(it.verdict.kind, Kind::Failed | Kind::Incomplete);
-    Ok(ExitCode::from(
-        match capacity.end {
-            _ if book.trials().iter().all(lacking) => Exit::Nothing,
-            End::Knee | End::Most => Exit::Good,
-            End::Least => Exit::Threshold,
-            End::Generator | End::Unclear => Exit::Verdict,
-        }
-        .code(),
-    ))
+    Ok(ExitCode::from(match capacity.end {
+        _ if book.trials().iter().all(lacking) => Exit::Nothing,
+        End::Knee | End::Most => Exit::Good,
+        End::Least => Exit::Threshold,
+        End::Generator | End::Unclear => Exit::Verdict,
+    }))
 }
 
 /// So many trials in which nothing was done, and none before them, are enough.

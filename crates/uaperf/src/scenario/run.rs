@@ -165,7 +165,7 @@ impl From<Bundled> for Args {
 /// Carries out `uaperf run`.
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let exit = carry_out(args, None, global)?;
-    Ok(ExitCode::from(exit.code()))
+    Ok(ExitCode::from(exit))
 }
 
 /// Carries out a scenario; `control` is there where somebody listens for Ctrl-C already.

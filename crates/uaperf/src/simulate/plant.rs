@@ -174,7 +174,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         tell!("{written} run {files} in {}", folder.display());
     }
     Ok(match interrupted {
-        true => ExitCode::from(Exit::Interrupted.code()),
+        true => ExitCode::from(Exit::Interrupted),
         false => ExitCode::SUCCESS,
     })
 }

@@ -164,9 +164,9 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
     }
     let good = talk.courses.iter().any(|it| it.failed.is_none());
     Ok(ExitCode::from(match (talk.interrupted, good) {
-        (true, _) => Exit::Interrupted.code(),
-        (_, false) => Exit::Nothing.code(),
-        _ => Exit::Good.code(),
+        (true, _) => Exit::Interrupted,
+        (_, false) => Exit::Nothing,
+        _ => Exit::Good,
     }))
 }
 

@@ -174,7 +174,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     output.end(&end)?;
     Ok(ExitCode::from(match (end.interrupted, args.duration) {
         // Without a duration there is no other way to end it.
-        (true, Some(_)) => Exit::Interrupted.code(),
+        (true, Some(_)) => Exit::Interrupted,
         _ if end.is_short(args.duration) => {
             return Err(Failure::new(format!(
                 "what was watched ended after {}, before --duration {} was over",
@@ -183,7 +183,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
             ))
             .into());
         }
-        _ => 0,
+        _ => Exit::Good,
     }))
 }
 

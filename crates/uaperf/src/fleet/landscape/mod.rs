@@ -19,11 +19,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use judge::Exit;
 use observe::Process;
 use plan::unit::{Bytes, duration};
 
 use super::spec::Spec;
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 use crate::global::Global;
 use crate::looking_up;
 use crate::screen::{self, tell};
@@ -145,7 +146,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
     }
     Ok(match joint.is_whole() {
         true => ExitCode::SUCCESS,
-        false => ExitCode::from(FAILED),
+        false => ExitCode::from(Exit::Nothing),
     })
 }
 
