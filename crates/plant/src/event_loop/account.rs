@@ -10,6 +10,7 @@ use super::response::encode_fault;
 use super::{Asked, EventLoop, SlotId, Slots};
 use crate::diagnostics::{Service, SessionRecord};
 use crate::session::Session;
+use crate::shared::Shared;
 
 /// The session that a request is counted for, and the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,8 @@ impl Account {
     }
 
     /// A request of it was answered with a ServiceFault.
-    pub fn failed(self, sessions: &Slots<Session>, status: StatusCode) {
+    pub fn failed(self, shared: &Shared, sessions: &Slots<Session>, status: StatusCode) {
+        shared.counters.refused(status);
         if let Some(record) = self.record(sessions) {
             record.failed(self.service, status);
         }
@@ -81,8 +83,7 @@ impl EventLoop {
     /// Sends a ServiceFault.
     pub(super) fn fault(&mut self, account: Account, asked: Asked, status: StatusCode) {
         debug!(asked.handle, %status, "request refused");
-        account.failed(&self.sessions, status);
-        self.shared.counters.refused(status);
+        account.failed(&self.shared, &self.sessions, status);
         let now = self.now;
         if let Some(there) = self.links.get_mut(asked.link) {
             // A fault of a few bytes fits into every agreement; a channel that ended needs none.

@@ -278,8 +278,7 @@ impl EventLoop {
             }
         });
         if let Some(status) = failed {
-            account.failed(&self.sessions, status);
-            self.shared.counters.refused(status);
+            account.failed(&self.shared, &self.sessions, status);
         }
         self.effort.add(work.spent());
         self.answer_publish(session);

@@ -55,6 +55,23 @@ pub fn text(file: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(root().join(file)).unwrap()).into_owned()
 }
 
+/// Lines of the program that have one of these words, but for those of one file.
+pub fn outside(place: &str, words: &[&str]) -> Vec<String> {
+    let place = Path::new(place);
+    let mut found = Vec::new();
+    for file in tracked() {
+        if !file.starts_with("crates/uaperf/src") || file == place {
+            continue;
+        }
+        for (number, line) in text(&file).lines().enumerate() {
+            if words.iter().any(|word| line.contains(word)) {
+                found.push(format!("{}:{}: {line}", file.display(), number + 1));
+            }
+        }
+    }
+    found
+}
+
 /// Absolute paths into somebody's machine that stand in a line.
 fn machine_paths(line: &str) -> Vec<&str> {
     // Put together here so that this file does not contain what it looks for.

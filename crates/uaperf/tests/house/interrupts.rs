@@ -2,26 +2,16 @@
 
 use std::path::Path;
 
-use crate::files::{text, tracked};
+use crate::files::{outside, text};
 
 #[test]
 fn one_file_of_the_program_sets_a_handler_of_interrupts_and_ends_the_process() {
-    const ENDS: &[&str] = &["set_handler(", "process::exit("];
-    let place = Path::new("crates/uaperf/src/interrupt.rs");
-    for ends in ENDS {
-        assert!(text(place).contains(ends), "{} has moved", place.display());
+    let ends = ["set_handler(", "process::exit("];
+    let place = "crates/uaperf/src/interrupt.rs";
+    for word in ends {
+        assert!(text(Path::new(place)).contains(word), "{place} has moved");
     }
-    let mut found = Vec::new();
-    for file in tracked() {
-        if !file.starts_with("crates/uaperf/src") || file == place {
-            continue;
-        }
-        for (number, line) in text(&file).lines().enumerate() {
-            if ENDS.iter().any(|ends| line.contains(ends)) {
-                found.push(format!("{}:{}: {line}", file.display(), number + 1));
-            }
-        }
-    }
+    let found = outside(place, &ends);
     assert!(
         found.is_empty(),
         "interrupt::first() sets the handler, interrupt::quit() gives back what was taken and ends the process:\n{}",

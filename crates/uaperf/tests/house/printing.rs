@@ -2,28 +2,17 @@
 
 use std::path::Path;
 
-use crate::files::{text, tracked};
+use crate::files::{outside, text};
 
 #[test]
 fn one_file_of_the_program_writes_to_standard_output_and_standard_error() {
-    const PRINTS: &[&str] = &["print!(", "println!(", "stdout()"];
-    let place = Path::new("crates/uaperf/src/screen.rs");
-    let mut found = Vec::new();
-    for file in tracked() {
-        if !file.starts_with("crates/uaperf/src") || file == place {
-            continue;
-        }
-        for (number, line) in text(&file).lines().enumerate() {
-            if PRINTS.iter().any(|prints| line.contains(prints)) {
-                found.push(format!("{}:{}: {line}", file.display(), number + 1));
-            }
-        }
-    }
+    let prints = ["print!(", "println!(", "stdout()"];
+    let place = "crates/uaperf/src/screen.rs";
     assert!(
-        text(place).contains("stdout()"),
-        "{} has moved",
-        place.display()
+        text(Path::new(place)).contains("stdout()"),
+        "{place} has moved"
     );
+    let found = outside(place, &prints);
     assert!(
         found.is_empty(),
         "print with screen::out() and tell!, which a closed pipe does not stop:\n{}",

@@ -48,37 +48,31 @@ pub use variant::{BuiltInType, RawVariant};
 pub mod type_id {
     use crate::service::shape::Kind;
 
-    /// ServiceFault
-    pub const SERVICE_FAULT: u32 = Kind::ServiceFault.encoding_id();
-    /// CreateSessionRequest
-    pub const CREATE_SESSION_REQUEST: u32 = Kind::CreateSessionRequest.encoding_id();
-    /// ReadRequest
-    pub const READ_REQUEST: u32 = Kind::ReadRequest.encoding_id();
-    /// ReadResponse
-    pub const READ_RESPONSE: u32 = Kind::ReadResponse.encoding_id();
-    /// HistoryData
-    pub const HISTORY_DATA: u32 = Kind::HistoryData.encoding_id();
-    /// HistoryReadResponse
-    pub const HISTORY_READ_RESPONSE: u32 = Kind::HistoryReadResponse.encoding_id();
-    /// WriteRequest
-    pub const WRITE_REQUEST: u32 = Kind::WriteRequest.encoding_id();
-    /// WriteResponse
-    pub const WRITE_RESPONSE: u32 = Kind::WriteResponse.encoding_id();
-    /// CallResponse
-    pub const CALL_RESPONSE: u32 = Kind::CallResponse.encoding_id();
-    /// CreateMonitoredItemsResponse
-    pub const CREATE_MONITORED_ITEMS_RESPONSE: u32 =
-        Kind::CreateMonitoredItemsResponse.encoding_id();
-    /// DataChangeNotification
-    pub const DATA_CHANGE_NOTIFICATION: u32 = Kind::DataChangeNotification.encoding_id();
-    /// StatusChangeNotification
-    pub const STATUS_CHANGE_NOTIFICATION: u32 = Kind::StatusChangeNotification.encoding_id();
-    /// PublishRequest
-    pub const PUBLISH_REQUEST: u32 = Kind::PublishRequest.encoding_id();
-    /// PublishResponse
-    pub const PUBLISH_RESPONSE: u32 = Kind::PublishResponse.encoding_id();
-    /// RepublishResponse
-    pub const REPUBLISH_RESPONSE: u32 = Kind::RepublishResponse.encoding_id();
-    /// EventNotificationList
-    pub const EVENT_NOTIFICATION_LIST: u32 = Kind::EventNotificationList.encoding_id();
+    macro_rules! ids {
+        ($($name:ident $kind:ident,)*) => {
+            $(
+                #[doc = stringify!($kind)]
+                pub const $name: u32 = Kind::$kind.encoding_id();
+            )*
+        };
+    }
+
+    ids! {
+        SERVICE_FAULT ServiceFault,
+        CREATE_SESSION_REQUEST CreateSessionRequest,
+        READ_REQUEST ReadRequest,
+        READ_RESPONSE ReadResponse,
+        HISTORY_DATA HistoryData,
+        HISTORY_READ_RESPONSE HistoryReadResponse,
+        WRITE_REQUEST WriteRequest,
+        WRITE_RESPONSE WriteResponse,
+        CALL_RESPONSE CallResponse,
+        CREATE_MONITORED_ITEMS_RESPONSE CreateMonitoredItemsResponse,
+        DATA_CHANGE_NOTIFICATION DataChangeNotification,
+        STATUS_CHANGE_NOTIFICATION StatusChangeNotification,
+        PUBLISH_REQUEST PublishRequest,
+        PUBLISH_RESPONSE PublishResponse,
+        REPUBLISH_RESPONSE RepublishResponse,
+        EVENT_NOTIFICATION_LIST EventNotificationList,
+    }
 }
