@@ -23,6 +23,7 @@ pub mod samples;
 pub mod security;
 pub mod sweep;
 mod time;
+pub mod underway;
 
 pub use histogram::{Histogram, HistogramError};
 pub use ledger::{Closed, Lateness, Ledger, Measure, Tally, Times, Window};
@@ -32,3 +33,4 @@ pub use run::Run;
 pub use samples::{Samples, Sheet};
 pub use sweep::Sweep;
 pub use time::{BadTimestamp, Timestamp};
+pub use underway::Underway;

@@ -1,13 +1,13 @@
 //! The line that changes while a phase runs.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use plan::unit::Rate;
 use plan::unit::duration::{self, clock};
 use record::Closed;
-use record::receipt::{Events, Stretch};
+use record::receipt::Stretch;
+use record::underway::{News, Underway};
 
 use crate::page::{WIDTH, counted, cut, grouped};
 use crate::style::{Ink, Style};
@@ -19,28 +19,7 @@ pub struct Live {
     requests: Option<u64>,
     style: Style,
     publishes: bool,
-    // Of the time since the last line.
-    recent: Closed,
-    recent_ns: u64,
-    // The last level that each core told of each of its ledgers.
-    in_flight: BTreeMap<(usize, usize), i64>,
-    // What the subscriptions of each core brought so far, and what the last line told of that.
-    heard: BTreeMap<usize, Heard>,
-    told: Heard,
-    completed: u64,
-    errors: u64,
-    told_ns: u64,
-}
-
-/// What subscriptions brought.
-#[derive(Debug, Clone, Copy, Default)]
-struct Heard {
-    values: u64,
-    messages: u64,
-    /// Values, or messages where values cannot be counted.
-    lost: u64,
-    /// They are events.
-    events: bool,
+    so_far: Underway,
 }
 
 impl Live {
@@ -51,14 +30,7 @@ impl Live {
             requests,
             style,
             publishes: false,
-            recent: Closed::default(),
-            recent_ns: 0,
-            in_flight: BTreeMap::new(),
-            heard: BTreeMap::new(),
-            told: Heard::default(),
-            completed: 0,
-            errors: 0,
-            told_ns: 0,
+            so_far: Underway::default(),
         }
     }
 
@@ -71,29 +43,17 @@ impl Live {
 
     /// What the subscriptions of a core brought since the measurement began.
     pub fn hear(&mut self, core: usize, so_far: &Stretch) {
-        let heard = Heard {
-            values: so_far.values.received,
-            messages: so_far.messages.notifications,
-            lost: so_far.places.lost().max(so_far.messages.lost()),
-            events: so_far.events != Events::default(),
-        };
-        self.heard.insert(core, heard);
+        self.so_far.hear(core, so_far);
     }
 
     /// An interval that a core closed in one of its ledgers.
     pub fn add(&mut self, core: usize, ledger: usize, closed: &Closed) {
-        self.recent.merge(closed);
-        self.recent_ns = self
-            .recent_ns
-            .max(closed.start_ns.saturating_add(closed.width_ns));
-        self.in_flight.insert((core, ledger), closed.in_flight);
-        self.completed += closed.counters.completed;
-        self.errors += closed.errors;
+        self.so_far.add(core, ledger, closed);
     }
 
     /// Completed so far.
     pub fn completed(&self) -> u64 {
-        self.completed
+        self.so_far.all().counters.completed
     }
 
     /// What happened since the last line; `now_ns` counts from the phase's start.
@@ -102,86 +62,80 @@ impl Live {
     ///
     /// `  3 s   2.5k/s values   10/s messages  delay mean 79.5 ms  max 121 ms   0 lost   7 s left`
     pub fn line(&mut self, now_ns: u64) -> String {
-        let recent = std::mem::take(&mut self.recent);
-        // Intervals come late and in groups: the rate is over the time that they cover.
-        let covered = self.recent_ns.saturating_sub(self.told_ns);
-        self.told_ns = self.told_ns.max(self.recent_ns);
+        let news = self.so_far.take();
         let mut parts = vec![format!("{:>6}", clock(now_ns))];
-        match self.heard.is_empty() {
-            true => self.asked(&recent, covered, &mut parts),
-            false => self.notified(&recent, covered, &mut parts),
+        match self.so_far.is_notified() {
+            false => self.asked(&news, &mut parts),
+            true => self.notified(&news, &mut parts),
         }
         parts.extend(self.left(now_ns));
         parts.join("  ")
     }
 
     /// What requests did.
-    fn asked(&self, recent: &Closed, covered: u64, parts: &mut Vec<String>) {
-        parts.push(format!("{:>9}", rate(recent.succeeded(), covered)));
-        let response = &recent.response;
+    fn asked(&self, news: &News, parts: &mut Vec<String>) {
+        parts.push(format!("{:>9}", rate(news, news.closed.succeeded())));
+        let response = &news.closed.response;
         parts.push(format!(
             "p50 {:>7}  p99 {:>7}  max {:>7}",
             at(response.quantile(0.5)),
             at(response.quantile(0.99)),
             at(response.max())
         ));
-        let in_flight: i64 = self.in_flight.values().sum();
-        parts.push(format!("{in_flight:>4} in flight"));
-        let errors = counted(self.errors, "error", "errors");
-        parts.push(match self.errors {
-            0 => errors,
-            _ => self.style.ink(Ink::Bad, errors),
-        });
+        parts.push(format!("{:>4} in flight", self.so_far.in_flight()));
+        parts.push(self.errors());
     }
 
     /// What subscriptions brought. Of notifications it is the delay that counts: a Publish request
     /// waits for news.
-    fn notified(&mut self, recent: &Closed, covered: u64, parts: &mut Vec<String>) {
-        let mut all = Heard::default();
-        for heard in self.heard.values() {
-            all.values += heard.values;
-            all.messages += heard.messages;
-            all.lost += heard.lost;
-            all.events |= heard.events;
-        }
-        let told = std::mem::replace(&mut self.told, all);
-        let since = |all: u64, told: u64| rate(all.saturating_sub(told), covered);
+    fn notified(&self, news: &News, parts: &mut Vec<String>) {
+        let all = self.so_far.notified();
         let what = if all.events { "events" } else { "values" };
-        parts.push(format!("{:>9} {what}", since(all.values, told.values)));
+        parts.push(format!("{:>9} {what}", rate(news, news.notified.values)));
         parts.push(format!(
             "{:>6} messages",
-            since(all.messages, told.messages)
+            rate(news, news.notified.messages)
         ));
         let (delay, lost) = match self.publishes {
             true => ("late", "refused"),
             false => ("delay", "lost"),
         };
+        let delays = &news.closed.delay;
         parts.push(format!(
             "{delay} mean {:>7}  max {:>7}",
-            at(recent.delay.mean().map(|mean| mean as u64)),
-            at(recent.delay.max())
+            at(delays.mean().map(|mean| mean as u64)),
+            at(delays.max())
         ));
-        if self.completed > 0 {
+        if self.completed() > 0 {
             // Requests that are sent beside.
-            parts.push(format!("{} requests", rate(recent.succeeded(), covered)));
+            parts.push(format!("{} requests", rate(news, news.closed.succeeded())));
         }
-        if self.errors > 0 {
-            let errors = counted(self.errors, "error", "errors");
-            parts.push(self.style.ink(Ink::Bad, errors));
+        if self.so_far.all().errors > 0 {
+            parts.push(self.errors());
         }
-        let lost = format!("{} {lost}", grouped(all.lost));
-        parts.push(match all.lost {
-            0 => lost,
-            _ => self.style.ink(Ink::Bad, lost),
-        });
+        parts.push(self.bad(all.lost, format!("{} {lost}", grouped(all.lost))));
+    }
+
+    fn errors(&self) -> String {
+        let errors = self.so_far.all().errors;
+        self.bad(errors, counted(errors, "error", "errors"))
+    }
+
+    /// Words that stand out when there are any.
+    fn bad(&self, count: u64, words: String) -> String {
+        match count {
+            0 => words,
+            _ => self.style.ink(Ink::Bad, words),
+        }
     }
 
     /// Whatever ends the phase first.
     fn left(&self, now_ns: u64) -> Option<String> {
         let by_requests = self.requests.and_then(|all| {
-            let left = all.saturating_sub(self.completed);
-            let each = now_ns as f64 / self.completed as f64;
-            (self.completed > 0).then_some((left as f64 * each) as u64)
+            let completed = self.completed();
+            let left = all.saturating_sub(completed);
+            let each = now_ns as f64 / completed as f64;
+            (completed > 0).then_some((left as f64 * each) as u64)
         });
         let by_time = self.length_ns.map(|length| length.saturating_sub(now_ns));
         match (by_requests, by_time, self.requests) {
@@ -195,12 +149,10 @@ impl Live {
     }
 }
 
-/// So many in so long.
-fn rate(count: u64, covered_ns: u64) -> String {
-    match covered_ns {
-        0 => "no news".to_owned(),
-        covered => Rate::show(count as f64 * 1e9 / covered as f64),
-    }
+/// So many in the time that is covered.
+fn rate(news: &News, count: u64) -> String {
+    news.per_second(count)
+        .map_or_else(|| "no news".to_owned(), Rate::show)
 }
 
 fn at(value: Option<u64>) -> String {

@@ -1,10 +1,10 @@
 //! What goes on while a phase runs, for other programs: a line of JSON each second, and families of figures.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use plan::unit::duration;
 use record::receipt::Stretch;
+use record::underway::{Notified, Underway};
 use record::{Closed, Histogram, Timestamp};
 
 use crate::family::{self, Family};
@@ -14,37 +14,14 @@ use crate::family::{self, Family};
 pub struct Running {
     command: String,
     phase: String,
-    // Since the phase began, and since the last line.
+    // Of all its measurements, and of this one.
     all: Closed,
-    recent: Closed,
-    told_ns: u64,
-    covered_ns: u64,
-    in_flight: BTreeMap<(usize, usize), i64>,
-    // What the subscriptions of each core brought, and of measurements before this one.
-    heard: BTreeMap<usize, Heard>,
-    before: Heard,
-    // Of this measurement: completed requests, and errors.
-    own: (u64, u64),
+    own: Underway,
+    // What subscriptions brought in measurements before this one.
+    before: Notified,
     // Attacks beside them, of measurements before this one and of this; none where none are made.
     attacks: Option<(u64, u64)>,
     point: Option<String>,
-}
-
-/// What subscriptions brought.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Heard {
-    values: u64,
-    messages: u64,
-    /// Values, or messages where values cannot be counted.
-    lost: u64,
-}
-
-impl Heard {
-    fn add(&mut self, other: Self) {
-        self.values += other.values;
-        self.messages += other.messages;
-        self.lost += other.lost;
-    }
 }
 
 impl Running {
@@ -54,13 +31,8 @@ impl Running {
             command: command.into(),
             phase: phase.into(),
             all: Closed::default(),
-            recent: Closed::default(),
-            told_ns: 0,
-            covered_ns: 0,
-            in_flight: BTreeMap::new(),
-            heard: BTreeMap::new(),
-            before: Heard::default(),
-            own: (0, 0),
+            own: Underway::default(),
+            before: Notified::default(),
             attacks: None,
             point: None,
         }
@@ -74,12 +46,8 @@ impl Running {
     /// Its next measurement begins, at a point of a sweep. What counts goes on counting: a metric is there
     /// once, however often a phase is measured.
     pub fn begin(&mut self, point: Option<String>) {
-        let mut heard = std::mem::take(&mut self.heard).into_values();
-        heard.by_ref().for_each(|it| self.before.add(it));
-        self.recent = Closed::default();
-        (self.told_ns, self.covered_ns) = (0, 0);
-        self.in_flight.clear();
-        self.own = (0, 0);
+        self.before.add(self.own.notified());
+        self.own = Underway::default();
         self.attacks = self.attacks.map(|(before, own)| (before + own, 0));
         self.point = point;
     }
@@ -92,43 +60,31 @@ impl Running {
 
     /// What the subscriptions of a core brought since the measurement began.
     pub fn hear(&mut self, core: usize, so_far: &Stretch) {
-        let heard = Heard {
-            values: so_far.values.received,
-            messages: so_far.messages.notifications,
-            lost: so_far.places.lost().max(so_far.messages.lost()),
-        };
-        self.heard.insert(core, heard);
+        self.own.hear(core, so_far);
     }
 
     /// Of all measurements.
-    fn heard(&self) -> Heard {
+    fn notified(&self) -> Notified {
         let mut all = self.before;
-        self.heard.values().for_each(|it| all.add(*it));
+        all.add(self.own.notified());
         all
     }
 
     /// Whether it is about subscriptions.
     fn is_notified(&self) -> bool {
-        !self.heard.is_empty() || self.before != Heard::default()
+        self.own.is_notified() || self.before != Notified::default()
     }
 
     /// An interval that a core closed in one of its ledgers.
     pub fn add(&mut self, core: usize, ledger: usize, closed: &Closed) {
         self.all.merge(closed);
-        self.recent.merge(closed);
-        self.own.0 += closed.counters.completed;
-        self.own.1 += closed.errors;
-        let end = closed.start_ns.saturating_add(closed.width_ns);
-        self.covered_ns = self.covered_ns.max(end);
-        self.in_flight.insert((core, ledger), closed.in_flight);
+        self.own.add(core, ledger, closed);
     }
 
     /// What happened since the last line, as one line of JSON.
     pub fn line(&mut self, now: Timestamp, elapsed: Duration) -> String {
-        let recent = std::mem::take(&mut self.recent);
-        let covered = self.covered_ns.saturating_sub(self.told_ns);
-        self.told_ns = self.covered_ns;
-        let per_second = |n: u64| (covered > 0).then(|| n as f64 * 1e9 / covered as f64);
+        let news = self.own.take();
+        let recent = &news.closed;
         let times = |histogram: &Histogram| {
             serde_json::json!({
                 "p50_ns": histogram.quantile(0.5),
@@ -145,15 +101,15 @@ impl Running {
             "completed": recent.counters.completed,
             "errors": recent.errors,
             "values": recent.counters.values,
-            "rate_per_s": per_second(recent.succeeded()),
-            "attempted_per_s": per_second(recent.counters.sent),
-            "failed_per_s": per_second(recent.errors),
-            "timed_out_per_s": per_second(recent.counters.timeouts),
-            "values_per_s": per_second(recent.counters.values),
-            "in_flight": self.in_flight.values().sum::<i64>(),
+            "rate_per_s": news.per_second(recent.succeeded()),
+            "attempted_per_s": news.per_second(recent.counters.sent),
+            "failed_per_s": news.per_second(recent.errors),
+            "timed_out_per_s": news.per_second(recent.counters.timeouts),
+            "values_per_s": news.per_second(recent.counters.values),
+            "in_flight": self.own.in_flight(),
             "response": times(&recent.response),
-            "total_completed": self.own.0,
-            "total_errors": self.own.1,
+            "total_completed": self.own.all().counters.completed,
+            "total_errors": self.own.all().errors,
         });
         if let Some(point) = &self.point {
             line["point"] = point.as_str().into();
@@ -161,9 +117,8 @@ impl Running {
         if let Some((_, own)) = self.attacks {
             line["total_attacks"] = own.into();
         }
-        if !self.heard.is_empty() {
-            let mut own = Heard::default();
-            self.heard.values().for_each(|it| own.add(*it));
+        if self.own.is_notified() {
+            let own = self.own.notified();
             line["delay"] = times(&recent.delay);
             line["total_notified"] = own.values.into();
             line["total_messages"] = own.messages.into();
@@ -223,7 +178,7 @@ const SIMPLE: [Simple; 6] = [
         Family::gauge,
         "uaperf_requests_in_flight",
         "Requests without an answer yet.",
-        |it| it.in_flight.values().sum::<i64>() as f64,
+        |it| it.own.in_flight() as f64,
     ),
 ];
 
@@ -233,19 +188,19 @@ const NOTIFIED: [Simple; 3] = [
         Family::counter,
         "uaperf_notified_values_total",
         "Values and events that subscriptions brought.",
-        |it| it.heard().values as f64,
+        |it| it.notified().values as f64,
     ),
     (
         Family::counter,
         "uaperf_notifications_total",
         "Messages that brought them.",
-        |it| it.heard().messages as f64,
+        |it| it.notified().messages as f64,
     ),
     (
         Family::gauge,
         "uaperf_lost_values",
         "Values that were promised and are missing so far; messages where values cannot be counted.",
-        |it| it.heard().lost as f64,
+        |it| it.notified().lost as f64,
     ),
 ];
 

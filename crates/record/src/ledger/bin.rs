@@ -88,13 +88,14 @@ impl Statuses {
             .map_or(0, |(_, n)| n)
     }
 
+    /// Bad codes and how often each came, in rising order.
+    pub fn bad_codes(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.iter().filter(|&(code, _)| super::is_bad(code))
+    }
+
     /// How many have a Bad code.
     pub fn bad(&self) -> u64 {
-        self.others
-            .iter()
-            .filter(|(code, _)| super::is_bad(*code))
-            .map(|(_, n)| n)
-            .sum()
+        self.bad_codes().map(|(_, n)| n).sum()
     }
 
     /// Adds others.

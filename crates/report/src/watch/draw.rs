@@ -84,7 +84,7 @@ pub fn draw(frame: &mut Frame<'_>, scene: &mut Scene, shown: &Shown<'_>) {
     }
     let until = duration::nanos(shown.elapsed);
     // Intervals come a moment after they are over; nothing comes of one in which nothing happened.
-    let until = scene.news_ns.max(until.saturating_sub(LAG_NS));
+    let until = scene.so_far.news_ns().max(until.saturating_sub(LAG_NS));
     let figures = figures::lines(scene, until, inks, area.width);
     let tables = rows::height(scene, area, figures.len() as u16 + 5);
     let [head, bar, charts, middle, below, said, keys] = Layout::vertical([
@@ -125,7 +125,7 @@ fn state(scene: &Scene, shown: &Shown<'_>) -> String {
     match shown.stage {
         Stage::Opening if about.notified => "setting up".to_owned(),
         Stage::Opening => "opening sessions".to_owned(),
-        Stage::Ending => match scene.in_flight_of(|_, _| true) {
+        Stage::Ending => match scene.so_far.in_flight() {
             0 => "ending".to_owned(),
             n => format!("ending, {} answers awaited", grouped(n.unsigned_abs())),
         },
@@ -206,8 +206,9 @@ fn progress(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>,
             length.saturating_sub(elapsed),
         )
     });
+    let completed = scene.so_far.all().counters.completed;
     let by_requests = about.requests.map(|all| {
-        let share = scene.completed as f64 / all.max(1) as f64;
+        let share = completed as f64 / all.max(1) as f64;
         let whole = elapsed as f64 / share.max(f64::MIN_POSITIVE);
         (share, (whole - elapsed as f64).clamp(0.0, 1e18) as u64)
     });
@@ -219,14 +220,14 @@ fn progress(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>,
         label = format!("{label} of {}", clock(duration::nanos(length)));
     }
     if let Some(all) = about.requests {
-        let done = grouped(scene.completed);
+        let done = grouped(completed);
         label = format!("{label}, {done} of {} requests", grouped(all));
     }
     let share = match (shown.stage, least) {
         (Stage::Opening, _) | (_, None) => 0.0,
         (Stage::Ending, _) => 1.0,
         (Stage::Running, Some((share, left))) => {
-            if scene.completed > 0 || by_time.is_some() {
+            if completed > 0 || by_time.is_some() {
                 label = format!("{label}, {} left", clock(left));
             }
             share.clamp(0.0, 1.0)

@@ -58,20 +58,22 @@ fn counts(
     inks: Inks,
 ) -> Line<'static> {
     let mut parts = Vec::new();
+    let all = scene.so_far.all();
     if scene.about.notified {
+        let heard = scene.so_far.notified();
         let (values, messages) = scene.heard_per_s(until).unwrap_or_default();
         parts.push(Span::raw(format!(
             "{} values, {} messages, {} values in all   ",
             Rate::show(values),
             Rate::show(messages),
-            grouped(scene.heard.values)
+            grouped(heard.values)
         )));
         let what = match scene.about.publishes {
             true => "refused",
             false => "lost",
         };
-        let lost = format!("{} {what}   ", grouped(scene.heard.lost));
-        parts.push(match scene.heard.lost {
+        let lost = format!("{} {what}   ", grouped(heard.lost));
+        parts.push(match heard.lost {
             0 => Span::raw(lost),
             _ => Span::styled(lost, inks.of(Color::Red)),
         });
@@ -81,11 +83,11 @@ fn counts(
         parts.push(Span::raw(format!(
             "{} now   {} completed   {} in flight   ",
             Rate::show(per_second),
-            grouped(scene.completed),
-            grouped(scene.in_flight_of(|_, _| true).unsigned_abs())
+            grouped(all.counters.completed),
+            grouped(scene.so_far.in_flight().unsigned_abs())
         )));
     }
-    let n: u64 = scene.errors.values().sum();
+    let n = all.statuses.bad();
     let errors = counted(n, "error", "errors");
     parts.push(match n {
         0 => Span::raw(errors),
@@ -96,14 +98,14 @@ fn counts(
 
 /// By their code, those that came most often first, as far as they fit.
 fn errors(scene: &Scene, inks: Inks, width: usize) -> Option<Line<'static>> {
-    let mut errors: Vec<(&u32, &u64)> = scene.errors.iter().collect();
-    errors.sort_by_key(|&(code, n)| (std::cmp::Reverse(*n), *code));
+    let mut errors: Vec<(u32, u64)> = scene.so_far.all().statuses.bad_codes().collect();
+    errors.sort_by_key(|&(code, n)| (std::cmp::Reverse(n), code));
     let mut parts = Vec::new();
     let mut used = 0;
     let mut rest = errors.as_slice();
     while let Some((&(code, n), others)) = rest.split_first() {
-        let name = (scene.about.status_name)(*code);
-        let part = format!("{} {name}", grouped(*n));
+        let name = (scene.about.status_name)(code);
+        let part = format!("{} {name}", grouped(n));
         let more = part.chars().count() + 2;
         if !parts.is_empty() && used + more + MORE > width {
             break;
@@ -113,7 +115,7 @@ fn errors(scene: &Scene, inks: Inks, width: usize) -> Option<Line<'static>> {
         rest = others;
     }
     if !rest.is_empty() {
-        let n: u64 = rest.iter().map(|&(_, n)| *n).sum();
+        let n: u64 = rest.iter().map(|&(_, n)| n).sum();
         parts.push(format!("{} of {} other codes", grouped(n), rest.len()));
     }
     let text = cut(&parts.join(", "), width);

@@ -103,7 +103,7 @@ fn targets(scene: &Scene, area: Rect, until: u64, inks: Inks) -> Vec<Line<'stati
     for (n, window) in scene.targets.iter().enumerate().take(shown) {
         let url = scene.about.targets.get(n).map_or("", String::as_str);
         let url = cut_inside(&clean(url), name - 1);
-        let level = scene.in_flight_of(|_, target| target == n);
+        let level = scene.in_flight_of(n);
         lines.push(Line::from(format!(
             "{url:name$}{}{level:>10}",
             row(window, scene, until)

@@ -7,9 +7,10 @@ use plan::Phase;
 use plan::unit::duration;
 use record::Closed;
 use record::receipt::Stretch;
+use record::underway::{NOW_NS, Notified, Underway};
 
 use super::course::Course;
-use super::window::{NOW_NS, Window};
+use super::window::Window;
 use crate::workload;
 
 /// What is known of a phase before it begins.
@@ -87,14 +88,6 @@ fn one_each(phase: &Phase) -> bool {
     phase.together || phase.fresh_session && !phase.arrival.is_open()
 }
 
-/// What subscriptions brought.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Heard {
-    pub values: u64,
-    pub messages: u64,
-    pub lost: u64,
-}
-
 /// A publisher and group that a listener hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sender {
@@ -114,7 +107,6 @@ pub(super) struct Hands {
     pub window: Window,
     /// How long it had run and had been idle, at the end of each interval of the last second.
     spent: VecDeque<(u64, u64)>,
-    heard: Heard,
 }
 
 impl Hands {
@@ -138,19 +130,12 @@ pub struct Scene {
     pub(super) all: Window,
     pub(super) targets: Vec<Window>,
     pub(super) cores: BTreeMap<usize, Hands>,
-    /// The last level that each core told of each of its ledgers.
-    pub(super) in_flight: BTreeMap<(usize, usize), i64>,
-    /// Bad statuses since the beginning.
-    pub(super) errors: BTreeMap<u32, u64>,
-    pub(super) completed: u64,
-    pub(super) heard: Heard,
+    pub(super) so_far: Underway,
     /// What was heard when: for rates of the last second.
-    heard_lately: VecDeque<(u64, Heard)>,
+    heard_lately: VecDeque<(u64, Notified)>,
     pub(super) senders: Vec<Sender>,
     /// How many messages of each there were when: for rates of the last second.
     sent_lately: VecDeque<(u64, BTreeMap<String, u64>)>,
-    /// The end of the last interval that was told.
-    pub(super) news_ns: u64,
 }
 
 impl Scene {
@@ -162,14 +147,10 @@ impl Scene {
             all: Window::default(),
             targets: vec![Window::default(); targets],
             cores: BTreeMap::new(),
-            in_flight: BTreeMap::new(),
-            errors: BTreeMap::new(),
-            completed: 0,
-            heard: Heard::default(),
+            so_far: Underway::default(),
             heard_lately: VecDeque::new(),
             senders: Vec::new(),
             sent_lately: VecDeque::new(),
-            news_ns: 0,
             about,
         }
     }
@@ -194,38 +175,20 @@ impl Scene {
         }
         let hands = self.cores.entry(core).or_default();
         hands.window.add(closed, measured);
-        self.in_flight.insert((core, ledger), closed.in_flight);
-        for (code, n) in closed.statuses.iter().filter(|(code, _)| code >> 31 == 1) {
-            *self.errors.entry(code).or_default() += n;
-        }
-        self.completed += closed.counters.completed;
-        let end = closed.start_ns.saturating_add(closed.width_ns);
-        // What is drained behind the end has no width.
-        if end < u64::MAX {
-            self.news_ns = self.news_ns.max(end);
-        }
+        self.so_far.add(core, ledger, closed);
     }
 
     /// What the subscriptions of a core brought since the measurement began.
     pub fn hear(&mut self, core: usize, so_far: &Stretch) {
-        let heard = Heard {
-            values: so_far.values.received,
-            messages: so_far.messages.notifications,
-            lost: so_far.places.lost().max(so_far.messages.lost()),
-        };
-        let hands = self.cores.entry(core).or_default();
-        let before = std::mem::replace(&mut hands.heard, heard);
-        let values = heard.values.saturating_sub(before.values);
-        self.course.hear(self.news_ns.saturating_sub(1), values);
-        let all = self.cores.values().map(|it| it.heard);
-        self.heard = all.fold(Heard::default(), |sum, it| Heard {
-            values: sum.values + it.values,
-            messages: sum.messages + it.messages,
-            lost: sum.lost + it.lost,
-        });
-        self.heard_lately.push_back((self.news_ns, self.heard));
+        let before = self.so_far.notified();
+        self.so_far.hear(core, so_far);
+        let now = self.so_far.notified();
+        let news_ns = self.so_far.news_ns();
+        let values = now.values.saturating_sub(before.values);
+        self.course.hear(news_ns.saturating_sub(1), values);
+        self.heard_lately.push_back((news_ns, now));
         while let Some((at, _)) = self.heard_lately.get(1)
-            && at + NOW_NS < self.news_ns
+            && at + NOW_NS < news_ns
         {
             self.heard_lately.pop_front();
         }
@@ -234,9 +197,10 @@ impl Scene {
     /// All publishers and groups that were heard so far.
     pub fn send(&mut self, senders: Vec<Sender>) {
         let sent = senders.iter().map(|it| (it.name.clone(), it.messages));
-        self.sent_lately.push_back((self.news_ns, sent.collect()));
+        let news_ns = self.so_far.news_ns();
+        self.sent_lately.push_back((news_ns, sent.collect()));
         while let Some((at, _)) = self.sent_lately.get(1)
-            && at + NOW_NS < self.news_ns
+            && at + NOW_NS < news_ns
         {
             self.sent_lately.pop_front();
         }
@@ -248,7 +212,7 @@ impl Scene {
         let Some((at, before)) = self.sent_lately.front() else {
             return 0.0;
         };
-        let seconds = self.news_ns.saturating_sub(*at) as f64 / 1e9;
+        let seconds = self.so_far.news_ns().saturating_sub(*at) as f64 / 1e9;
         let before = before.get(&sender.name).copied().unwrap_or(0);
         match seconds > 0.0 {
             true => sender.messages.saturating_sub(before) as f64 / seconds,
@@ -270,22 +234,21 @@ impl Scene {
     /// Values and messages per second, lately.
     pub(super) fn heard_per_s(&self, until_ns: u64) -> Option<(f64, f64)> {
         let (at, before) = self.heard_lately.front()?;
-        let seconds = until_ns.max(self.news_ns).saturating_sub(*at) as f64 / 1e9;
-        let per_second = |now: u64, then: u64| (now - then.min(now)) as f64 / seconds;
+        let seconds = until_ns.max(self.so_far.news_ns()).saturating_sub(*at) as f64 / 1e9;
+        let now = self.so_far.notified();
+        let per_second = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
         (seconds > 0.0).then(|| {
             (
-                per_second(self.heard.values, before.values),
-                per_second(self.heard.messages, before.messages),
+                per_second(now.values, before.values),
+                per_second(now.messages, before.messages),
             )
         })
     }
 
-    /// Requests in flight: of a target, of a core, or of all.
-    pub(super) fn in_flight_of(&self, of: impl Fn(usize, usize) -> bool) -> i64 {
-        let levels = self.in_flight.iter();
-        levels
-            .filter(|&(&(core, ledger), _)| of(core, ledger / self.about.works.len().max(1)))
-            .map(|(_, level)| level)
-            .sum()
+    /// Requests in flight of a target.
+    pub(super) fn in_flight_of(&self, target: usize) -> i64 {
+        let works = self.about.works.len().max(1);
+        self.so_far
+            .in_flight_of(|_, ledger| ledger / works == target)
     }
 }

@@ -1,17 +1,12 @@
 //! What happened lately, and since the measurement began.
 
-use std::collections::VecDeque;
-
 use record::Closed;
-
-/// As long as "now" is.
-pub const NOW_NS: u64 = 1_000_000_000;
+use record::underway::Recent;
 
 /// Intervals of somebody: a target, a core, or all together.
 #[derive(Debug, Clone, Default)]
 pub struct Window {
-    /// Of the last second, and a little more, in order of their time.
-    recent: VecDeque<Closed>,
+    recent: Recent,
     /// Since the measurement began.
     all: Closed,
 }
@@ -22,35 +17,12 @@ impl Window {
         if measured {
             self.all.merge(closed);
         }
-        let place = self
-            .recent
-            .binary_search_by_key(&closed.start_ns, |it| it.start_ns);
-        match place {
-            Ok(place) => {
-                if let Some(same) = self.recent.get_mut(place) {
-                    same.merge(closed);
-                }
-            }
-            Err(place) => self.recent.insert(place, closed.clone()),
-        }
-        let newest = self.recent.back().map_or(0, |it| it.start_ns);
-        while let Some(oldest) = self.recent.front()
-            && oldest.start_ns + 2 * NOW_NS < newest
-        {
-            self.recent.pop_front();
-        }
+        self.recent.add(closed);
     }
 
     /// The last second before this time, and how much of it there was.
     pub fn now(&self, until_ns: u64) -> (Closed, u64) {
-        let from = until_ns.saturating_sub(NOW_NS);
-        let mut sum = Closed::default();
-        for closed in &self.recent {
-            if closed.start_ns >= from && closed.start_ns < until_ns {
-                sum.merge(closed);
-            }
-        }
-        (sum, until_ns - from)
+        self.recent.now(until_ns)
     }
 
     /// Since the measurement began.

@@ -1,66 +1,48 @@
 //! What is known of a phase while it runs: the figures that `--abort-on` may ask for.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use load::engine::Progress;
 use plan::unit::duration::nanos;
 use plan::{Figures, Measure, Stat, Threshold};
 use record::ledger::TICK_NS;
+use record::underway::{Recent, Underway};
 use record::{Closed, Histogram};
 
 use crate::failure::Failure;
 
-/// Rates are those of so long.
-const WINDOW_NS: u64 = 1_000_000_000;
-
 /// What all cores told so far.
 #[derive(Debug, Default)]
 pub struct LiveFigures {
-    closed: Closed,
-    /// By core: values of subscriptions that are missing.
-    lost: BTreeMap<usize, u64>,
-    /// By the begin of an interval: operations that succeeded in it, and their values.
-    recent: BTreeMap<u64, (u64, u64)>,
+    so_far: Underway,
+    recent: Recent,
     elapsed: Duration,
 }
 
 impl LiveFigures {
     /// A core told something.
     pub fn add(&mut self, progress: &Progress) {
-        for (_, closed) in &progress.closed {
-            self.closed.merge(closed);
-            let (good, values) = self.recent.entry(closed.start_ns).or_default();
-            *good += closed.succeeded();
-            *values += closed.counters.values;
+        for (ledger, closed) in &progress.closed {
+            self.so_far.add(progress.core, *ledger, closed);
+            self.recent.add(closed);
         }
         if let Some(heard) = &progress.heard {
-            let lost = heard.places.lost().max(heard.messages.lost());
-            self.lost.insert(progress.core, lost);
+            self.so_far.hear(progress.core, heard);
         }
     }
 
     /// So much time has passed.
     pub fn at(&mut self, elapsed: Duration) -> &Self {
         self.elapsed = elapsed;
-        let begin = self.window().start;
-        self.recent = self.recent.split_off(&begin);
         self
     }
 
-    /// The second that rates are of: the last whole one that all cores have told of. The clock begins when the first
-    /// interval is told, which is over then.
-    fn window(&self) -> std::ops::Range<u64> {
+    /// A rate of the last whole second that all cores have told of. The clock begins when the first interval is told,
+    /// which is over then.
+    fn lately(&self, of: fn(&Closed) -> u64) -> Option<f64> {
         let until = nanos(self.elapsed) / TICK_NS * TICK_NS;
-        until.saturating_sub(WINDOW_NS)..until
-    }
-
-    /// In the last second.
-    fn lately(&self, of: fn(&(u64, u64)) -> u64) -> Option<f64> {
-        let window = self.window();
-        let seconds = (window.end - window.start) as f64 / 1e9;
-        let sum: u64 = self.recent.range(window).map(|(_, it)| of(it)).sum();
-        (seconds > 0.0).then(|| sum as f64 / seconds)
+        let (recent, covered_ns) = self.recent.now(until);
+        (covered_ns > 0).then(|| of(&recent) as f64 * 1e9 / covered_ns as f64)
     }
 }
 
@@ -91,21 +73,24 @@ fn time(of: &Histogram, stat: Stat) -> Option<f64> {
 
 impl Figures for LiveFigures {
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
-        let counters = &self.closed.counters;
+        let all = self.so_far.all();
+        let counters = &all.counters;
         match (measure, stat) {
-            (_, Stat::Loss) => {
-                (!self.lost.is_empty()).then(|| self.lost.values().sum::<u64>() as f64)
-            }
-            (Measure::Response, Stat::Errors) => Some(self.closed.errors as f64),
+            (_, Stat::Loss) => self
+                .so_far
+                .is_notified()
+                .then(|| self.so_far.notified().lost as f64),
+            (Measure::Response, Stat::Errors) => Some(all.errors as f64),
             (Measure::Response, Stat::Timeouts) => Some(counters.timeouts as f64),
             (Measure::Response, Stat::TimeoutShare) => (counters.completed > 0)
                 .then(|| counters.timeouts as f64 / counters.completed as f64),
-            (Measure::Response, Stat::ErrorShare) => (counters.completed > 0)
-                .then(|| self.closed.errors as f64 / counters.completed as f64),
-            (Measure::Response, Stat::Rate) => self.lately(|it| it.0),
-            (Measure::Response, Stat::Values) => self.lately(|it| it.1),
-            (Measure::Response, stat) => time(&self.closed.response, stat),
-            (Measure::Delay, stat) => time(&self.closed.delay, stat),
+            (Measure::Response, Stat::ErrorShare) => {
+                (counters.completed > 0).then(|| all.errors as f64 / counters.completed as f64)
+            }
+            (Measure::Response, Stat::Rate) => self.lately(Closed::succeeded),
+            (Measure::Response, Stat::Values) => self.lately(|it| it.counters.values),
+            (Measure::Response, stat) => time(&all.response, stat),
+            (Measure::Delay, stat) => time(&all.delay, stat),
             _ => None,
         }
     }
