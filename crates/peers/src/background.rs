@@ -9,6 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use platform::child;
 use platform::process::{kill, lasting_input, terminate};
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +88,7 @@ pub fn start(stack: &'static Stack, options: &StartOptions) -> Result<Running, S
             Ok(None) => std::thread::sleep(Duration::from_millis(5)),
         }
     };
-    process::end(&mut child, Duration::from_secs(1));
+    child::end(&mut child, Duration::from_secs(1));
     Err(failed)
 }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use platform::child;
 use serde::{Deserialize, Serialize};
 
 use crate::security::{Mode, Policy};
@@ -298,8 +299,8 @@ impl Client {
             .stdout(File::create(&out)?)
             .stderr(File::create(&log)?)
             .spawn()?;
-        let Some(status) = process::wait(&mut child, options.patience)? else {
-            process::end(&mut child, Duration::from_secs(1));
+        let Some(status) = child::wait(&mut child, options.patience)? else {
+            child::end(&mut child, Duration::from_secs(1));
             return Ok(Err(ClientError::Silent {
                 stack: stack.name,
                 after: options.patience,

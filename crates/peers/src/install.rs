@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use platform::child;
+
 use crate::process;
 use crate::stack::{Stack, State, Step, Tool};
 
@@ -216,11 +218,11 @@ impl Stack {
             Ok(child) => child,
             Err(e) => return Ok(Err(format!("{e}"))),
         };
-        Ok(match process::wait(&mut child, STEP_LIMIT)? {
+        Ok(match child::wait(&mut child, STEP_LIMIT)? {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(status.to_string()),
             None => {
-                process::end(&mut child, Duration::from_secs(2));
+                child::end(&mut child, Duration::from_secs(2));
                 Err(format!("stopped after {} s", STEP_LIMIT.as_secs()))
             }
         })

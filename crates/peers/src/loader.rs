@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
+use platform::child;
 use serde::Deserialize;
 
 use crate::security::{Mode, Policy};
@@ -168,7 +169,7 @@ impl Loader {
             .map_err(system)?;
         let stdin = child.stdin.take();
         let Some(stdout) = child.stdout.take() else {
-            process::end(&mut child, Duration::ZERO);
+            child::end(&mut child, Duration::ZERO);
             return Err(system(io::ErrorKind::BrokenPipe.into()));
         };
         let mut loader = Self {
@@ -252,11 +253,7 @@ impl Drop for Loader {
     fn drop(&mut self) {
         drop(self.stdin.take());
         // It says goodbye to the server first.
-        if !matches!(
-            process::wait(&mut self.child, Duration::from_secs(1)),
-            Ok(Some(_))
-        ) {
-            process::end(&mut self.child, Duration::from_secs(1));
-        }
+        let _ = child::wait(&mut self.child, Duration::from_secs(1));
+        child::end(&mut self.child, Duration::from_secs(1));
     }
 }

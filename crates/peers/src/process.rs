@@ -1,12 +1,10 @@
-//! Starting, watching and ending processes, and telling one from another.
+//! Starting processes, and telling one from another.
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
 use platform::System;
-use platform::process::{ENDINGS, terminate};
+use platform::process::ENDINGS;
 
 pub use platform::process::started;
 
@@ -68,35 +66,6 @@ pub(crate) fn first_line_of(words: &[&str]) -> Result<String, String> {
     }
 }
 
-/// Waits for the end of a process, but not longer than `limit`.
-pub(crate) fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if start.elapsed() > limit {
-            return Ok(None);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Asks a process of ours to end, and makes it end when it has not within `grace`.
-pub(crate) fn end(child: &mut Child, grace: Duration) {
-    // A child that was not waited for keeps its id, so this id is still its own.
-    let grace = match terminate(child.id()) {
-        true => grace,
-        // It may end by itself, as its input has ended.
-        false => grace.min(Duration::from_millis(200)),
-    };
-    if matches!(wait(child, grace), Ok(Some(_))) {
-        return;
-    }
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
 /// The last lines of a file, for an error message.
 pub(crate) fn tail(file: &Path, lines: usize) -> String {
     // A log that is not there has no last lines; what failed is said beside it.
@@ -108,6 +77,8 @@ pub(crate) fn tail(file: &Path, lines: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -118,25 +89,8 @@ mod tests {
         std::thread::sleep(Duration::from_millis(30));
         let mut other = Command::new("sleep").arg("5").spawn().unwrap();
         assert!(started(other.id()).is_some_and(|start| start != me));
-        end(&mut other, Duration::from_secs(1));
+        platform::child::end(&mut other, Duration::from_secs(1));
         assert_eq!(started(other.id()), None);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn one_that_ignores_the_signal_is_ended_by_force() {
-        let mut deaf = Command::new("sh")
-            .args(["-c", "trap '' TERM; echo; while :; do sleep 0.1; done"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // The line comes after the trap is set.
-        let mut line = [0];
-        io::Read::read_exact(&mut deaf.stdout.take().unwrap(), &mut line).unwrap();
-        let begin = Instant::now();
-        end(&mut deaf, Duration::from_millis(300));
-        assert!(begin.elapsed() >= Duration::from_millis(300));
-        assert!(deaf.try_wait().unwrap().is_some());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
+use platform::child;
 use serde::Deserialize;
 
 use crate::stack::Stack;
@@ -115,6 +116,6 @@ impl PubSub {
 impl Drop for PubSub {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        process::end(&mut self.child, Duration::from_secs(2));
+        child::end(&mut self.child, Duration::from_secs(2));
     }
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use platform::child;
+
 use crate::stack::{Stack, State};
 use crate::{place, process};
 
@@ -226,7 +228,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        process::end(&mut self.child, Duration::from_secs(2));
+        child::end(&mut self.child, Duration::from_secs(2));
     }
 }
 

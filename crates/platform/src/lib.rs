@@ -3,7 +3,7 @@
 //!
 //! - [`clock`] has the CPU clocks of processes and threads;
 //! - [`thread`] places threads on processors and lets others go first;
-//! - [`process`] starts, ends and watches processes;
+//! - [`process`] starts, ends and watches processes, and [`child`] ends those that this one started;
 //! - [`mod@file`] keeps files from others, and tells one from another;
 //! - [`error`] knows errors that the standard library has no name for;
 //! - [`socket`], [`datagram`], [`multicast`] and [`interface`] are what sockets can do besides;
@@ -11,6 +11,7 @@
 //!
 //! What a system does not offer is an error with the reason, or none where it is a figure; never nothing in silence.
 
+pub mod child;
 pub mod clock;
 pub mod datagram;
 pub mod error;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use load::access::{Access, Security, TrustRule};
 use pki::Store;
+use platform::child;
 use wire::channel::Protection;
 use wire::url::Url;
 
@@ -30,6 +31,12 @@ struct Left {
     folders: Vec<PathBuf>,
 }
 
+/// So long a command of this program may take to end in good order.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
+
+/// So long a server may take whose input has ended.
+const LEAVES_WITHIN: Duration = Duration::from_secs(2);
+
 /// Whoever adds to it has it cleared before this process quits.
 fn left() -> MutexGuard<'static, Left> {
     interrupt::before_quitting(Taken::Started, clear);
@@ -40,10 +47,10 @@ fn left() -> MutexGuard<'static, Left> {
 fn clear() {
     let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
     for process in left.commands.iter().filter_map(Weak::upgrade) {
-        end_in_order(&process);
+        child::end_in_order(&mut locked(&process), ENDS_WITHIN);
     }
     for process in left.processes.iter().filter_map(Weak::upgrade) {
-        end(&process);
+        child::kill(&mut locked(&process));
     }
     for folder in &left.folders {
         let _ = std::fs::remove_dir_all(folder);
@@ -69,7 +76,7 @@ impl Beside {
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        end(&self.0);
+        child::kill(&mut locked(&self.0));
     }
 }
 
@@ -163,7 +170,7 @@ impl Serving {
         let ready = lines.lines().filter_map(|line| line.strip_prefix("READY "));
         let urls: Vec<Url> = ready.filter_map(|url| url.trim().parse().ok()).collect();
         let Some(url) = urls.first().filter(|_| urls.len() == servers).cloned() else {
-            end(&process);
+            child::kill(&mut locked(&process));
             bail!(Failure::new(format!(
                 "uaperf serve {} did not start",
                 args.join(" ")
@@ -195,42 +202,14 @@ impl Serving {
 impl Drop for Serving {
     /// The server lives as long as the pipe; should it not end with it, it is ended.
     fn drop(&mut self) {
-        drop(locked(&self.process).stdin.take());
-        for _ in 0..100 {
-            if let Ok(Some(_)) = locked(&self.process).try_wait() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        end(&self.process);
+        let mut process = locked(&self.process);
+        drop(process.stdin.take());
+        child::leave(&mut process, LEAVES_WITHIN);
     }
 }
 
 fn locked(process: &Mutex<Child>) -> MutexGuard<'_, Child> {
     process.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Has a command of this program end in good order, as far as it does so in time.
-fn end_in_order(process: &Mutex<Child>) {
-    let mut process = locked(process);
-    // One that was not waited for keeps its id, so this id is still its own.
-    if matches!(process.try_wait(), Ok(None)) && platform::process::interrupt(process.id()) {
-        for _ in 0..300 {
-            if !matches!(process.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-    let _ = process.kill();
-    let _ = process.wait();
-}
-
-fn end(process: &Mutex<Child>) {
-    let mut process = locked(process);
-    // One that has ended already is no trouble.
-    let _ = process.kill();
-    let _ = process.wait();
 }
 
 /// A folder of this process, gone with it: certificates of a server and its client.

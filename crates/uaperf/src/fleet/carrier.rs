@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fleet::Stamp;
+use platform::child;
 use serde::de::DeserializeOwned;
 
 use super::pipe::{self, End};
@@ -104,20 +105,13 @@ impl Carrier {
     /// Ends it: it has until then to go by itself.
     pub fn end_by(mut self, until: Instant) {
         self.close();
-        while Instant::now() < until {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        self.kill();
+        let left = until.saturating_duration_since(Instant::now());
+        child::leave(&mut self.child, left);
     }
 
     /// Ends it now.
     pub fn kill(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        child::kill(&mut self.child);
     }
 }
 

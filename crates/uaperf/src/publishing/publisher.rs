@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use load::pubsub::Published;
+use platform::child;
 
 use super::broker::Secret;
 use super::parent::{BEGUN, READY};
@@ -18,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// So long it may take until it has its broker and its keys: they say sooner what is wrong.
 const BEGINS_WITHIN: Duration = Duration::from_secs(30);
+
+/// So long it may take whose input has ended, when nobody wants to know any more what it did.
+const LEAVES_WITHIN: Duration = Duration::from_millis(500);
 
 /// A publisher that runs; it ends with this value.
 pub struct Publisher {
@@ -108,8 +112,7 @@ impl Publisher {
     /// Why it ended, in its own words.
     fn failed(&mut self) -> Failure {
         drop(self.process.stdin.take());
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        child::kill(&mut self.process);
         let mut said = String::new();
         if let Some(mut out) = self.said.take() {
             let _ = out.read_to_string(&mut said);
@@ -126,13 +129,6 @@ impl Publisher {
 impl Drop for Publisher {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
-        for _ in 0..50 {
-            if let Ok(Some(_)) = self.process.try_wait() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        child::leave(&mut self.process, LEAVES_WITHIN);
     }
 }
