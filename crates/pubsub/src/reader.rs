@@ -6,7 +6,7 @@
 //! that. Nothing is allocated while messages look alike.
 //!
 //! A Float in a row of a hundred takes 11 instructions as RawData, 20 as a Variant or DataValue, where field by field
-//! it takes 84 to 96 (`tests/instructions.rs`).
+//! it takes 84 to 96 (`crates/counted`).
 
 use wire::template::walk::BuiltInType;
 

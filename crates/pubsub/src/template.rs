@@ -196,7 +196,7 @@ impl Template {
     /// Sets all fields of a DataSetMessage, all of `N` bytes.
     ///
     /// Where they lie alike, as those of one type do, no place is looked up: a message of a hundred Floats of RawData takes
-    /// a quarter of the instructions then (`crates/load/tests/instructions.rs`).
+    /// a quarter of the instructions then (`crates/counted`).
     ///
     /// # Errors
     /// A field has another length.

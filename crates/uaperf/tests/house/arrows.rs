@@ -28,7 +28,7 @@ pub const LAYERS: &[&[&str]] = &[
 ];
 
 /// Crates that only test or measure the others: they may use all, and nobody uses them.
-pub const OUTSIDE: &[&str] = &["interop", "fuzzed", "benches", "without"];
+pub const OUTSIDE: &[&str] = &["interop", "fuzzed", "counted", "benches", "without"];
 
 /// What tests of all crates may use, and what runs other stacks for them.
 const FOR_TESTS: &[&str] = &["without"];

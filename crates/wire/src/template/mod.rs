@@ -8,7 +8,7 @@
 //! Both sides work on *message bodies*: the encoding's NodeId, the header, the service's fields
 //! (Part 6, 5.2.9), before the secure channel puts them into chunks or after it took them out.
 //!
-//! Costs are kept by `tests/instructions.rs`, the absence of allocations by
+//! Costs are kept by `crates/counted`, the absence of allocations by
 //! `tests/allocations.rs`.
 
 mod publish;

@@ -54,7 +54,7 @@ pub fn read_values(body: &[u8]) -> Result<DataValues<'_>, WalkError> {
 /// Counts results and statuses of a Read response to `expected` nodes, to its last byte.
 ///
 /// Under 15 instructions for each of many Doubles, with or without statuses and timestamps, as
-/// `tests/instructions.rs` keeps it.
+/// `crates/counted` keeps it.
 pub fn check_read(body: &[u8], expected: usize) -> Result<ReadTally, WalkError> {
     let head = ResponseHead::parse(body)?;
     let mut c = head.fields(body, type_id::READ_RESPONSE)?;

@@ -1,14 +1,7 @@
-//! Serves a client in the same process, for callgrind to count what a Read and a notification cost.
+//! A plant that serves a client in the same process: what a Read and a notification cost.
 //!
-//! `served PATH ROUNDS`. `read-N`: a round is 16 Reads of N nodes that come together. `publish-N`: a round is a publishing
-//! interval in which N items have a value to tell, its Publish request and its acknowledgement. The client's part is counted,
-//! too, and is small.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a measurement that fails must stop"
-)]
+//! `read-N`: a round is 16 Reads of N nodes that come together. `publish-N`: a round is a publishing interval in which N
+//! items have a value to report, its Publish request and its acknowledgement. The client's part is counted, too, and is small.
 
 use std::path::Path;
 use std::time::Duration;
@@ -230,14 +223,11 @@ fn value(n: usize) -> ReadValueId {
     }
 }
 
-fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let [path, rounds] = words.as_slice() else {
-        panic!("served PATH ROUNDS");
-    };
-    let rounds = rounds.parse().unwrap();
-    let (what, many) = path.split_once('-').unwrap();
-    let many = many.parse().unwrap();
+/// Serves so many rounds.
+pub fn run(path: &str, rounds: u32) {
+    let (what, many) = path.split_once('-').expect("read-N or publish-N");
+    let many = many.parse().expect("a number");
+    let rounds = rounds as usize;
     let mut bench = Bench::new();
     match what {
         "read" => bench.read(many, rounds),

@@ -1,28 +1,18 @@
-//! Runs one hot path some times over, for `tests/instructions.rs` to count what it costs.
-//!
-//! `hotpath PATH ROUNDS`; to add a path, add an arm here and a ceiling there.
+//! Messages: written from templates, checked, and walked through.
 
 use std::hint::black_box;
 
 use wire::template::{PublishTemplate, Template, walk};
 use wire::types::{SubscriptionAcknowledgement, Variant};
 
-#[path = "../tests/messages/mod.rs"]
+#[path = "../../wire/tests/messages/mod.rs"]
 mod messages;
 
-#[allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a measurement that fails must stop"
-)]
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().unwrap_or_default();
-    let rounds: u32 = arguments.next().unwrap_or_default().parse().unwrap();
-
+/// Each path is what the arm of its name does.
+pub fn run(path: &str, rounds: u32) {
     let owned = messages::context();
     let context = owned.context();
-    match path.as_str() {
+    match path {
         "send-read" => {
             let template = Template::new(&messages::read_request(1), &context).unwrap();
             let mut out = vec![0; template.len()];
@@ -108,7 +98,6 @@ fn main() {
     }
 }
 
-#[allow(clippy::unwrap_used, clippy::panic, reason = "as above")]
 fn each_data_change(rounds: u32, mut look: impl FnMut(walk::DataChange<'_>)) {
     let body = messages::encode(&messages::publish_response(100));
     for _ in 0..rounds {
@@ -122,7 +111,6 @@ fn each_data_change(rounds: u32, mut look: impl FnMut(walk::DataChange<'_>)) {
     }
 }
 
-#[allow(clippy::unwrap_used, reason = "as above")]
 fn check_read(values: Vec<wire::types::DataValue>, rounds: u32) {
     let n = values.len();
     let body = messages::encode(&messages::read_response(values));

@@ -1,16 +1,7 @@
-//! Runs the generator's loop on answers that are there already, for `tests/instructions.rs` to count
-//! what it costs.
+//! The generator's loop on answers that are there already, from the ring of a socket to the write of what follows.
 //!
-//! `answers PATH ROUNDS`, where a round is 16 requests and their answers. `PATH` is the number of
-//! nodes of each Read, or `nothing-NODES`: the same without the generator, which is what the
-//! pretended socket costs.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a measurement that fails must stop"
-)]
+//! A round is 16 requests and their answers. A path is the number of nodes of each Read, or `nothing-NODES`: the same
+//! without the generator, which is what the pretended socket costs.
 
 use std::collections::VecDeque;
 use std::io;
@@ -193,12 +184,10 @@ fn answer(channel: u32, token: u32, nodes: usize) -> Vec<u8> {
     chunk
 }
 
-fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().unwrap_or_default();
-    let rounds: u64 = arguments.next().unwrap_or_default().parse().unwrap();
+/// Sends so many rounds of Reads.
+pub fn run(path: &str, rounds: u32) {
     let nothing = path.strip_prefix("nothing-");
-    let nodes: u32 = nothing.unwrap_or(&path).parse().expect("a number of nodes");
+    let nodes: u32 = nothing.unwrap_or(path).parse().expect("a number of nodes");
 
     let node: NodeSpec = "ns=2;i=1000".parse().unwrap();
     let read = Read {
@@ -218,7 +207,7 @@ fn main() {
     let all = Selection::new(0..nodes as usize, nodes);
     let asker = Asker::read(header, &read, operations, all).unwrap();
 
-    let requests = rounds * AT_ONCE as u64;
+    let requests = u64::from(rounds) * AT_ONCE as u64;
     let mut phase = Phase::new(Work::Read(read));
     phase.arrival = Arrival::Closed {
         in_flight: IN_FLIGHT,
