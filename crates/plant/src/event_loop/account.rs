@@ -52,14 +52,14 @@ impl EventLoop {
     /// The account of a session that a request names, whether or not it may.
     pub(super) fn account(&self, token: RawNodeId<'_>, service: Option<Service>) -> Account {
         Account {
-            session: self.sessions.find(token).ok(),
+            session: self.house.sessions.find(token).ok(),
             service,
         }
     }
 
     /// A request has come.
     pub(super) fn has_come(&self, account: Account) {
-        if let Some(record) = account.record(&self.sessions) {
+        if let Some(record) = account.record(&self.house.sessions) {
             record.asked(account.service, self.now.utc);
         }
     }
@@ -83,7 +83,7 @@ impl EventLoop {
     /// Sends a ServiceFault.
     pub(super) fn fault(&mut self, account: Account, asked: Asked, status: StatusCode) {
         debug!(asked.handle, %status, "request refused");
-        account.failed(&self.shared, &self.sessions, status);
+        account.failed(&self.shared, &self.house.sessions, status);
         let now = self.now;
         if let Some(there) = self.links.get_mut(asked.link) {
             // A fault of a few bytes fits into every agreement; a channel that ended needs none.

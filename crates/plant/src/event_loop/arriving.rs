@@ -64,7 +64,7 @@ impl EventLoop {
                 self.shared.counters.refused_connections.add(1);
                 self.acceptor.accept_and_end();
                 let at = self.now.mono + ACCEPT_AGAIN;
-                self.timers.add(at, Due::Accept);
+                self.house.timers.add(at, Due::Accept);
                 return false;
             }
         }
@@ -143,8 +143,10 @@ impl EventLoop {
     /// each other out.
     pub(super) fn end_idle(&mut self) -> usize {
         let now = self.now.mono;
-        let active = self.sessions.ids();
-        let active = active.into_iter().filter_map(|id| self.sessions.get(id));
+        let active = self.house.sessions.ids();
+        let active = active
+            .into_iter()
+            .filter_map(|id| self.house.sessions.get(id));
         let active: FxHashSet<SlotId> = active
             .filter(|session| session.protocol.is_active())
             .flat_map(|session| {

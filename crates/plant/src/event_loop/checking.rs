@@ -11,7 +11,6 @@ use super::between_loops::Checked;
 use super::link::Errand;
 use super::{Account, Asked, EventLoop, Mail, SlotId};
 use crate::diagnostics::Service;
-use crate::service::Desk;
 use crate::service::check;
 use crate::service::steps::Making;
 use crate::space;
@@ -33,9 +32,10 @@ impl EventLoop {
         let token = space::raw(&request.request_header.authentication_token);
         let session = self.session_for(token, link)?;
         let post = self.post();
-        let (Some(there), Some(session)) =
-            (self.links.get_mut(link), self.sessions.get_mut(session))
-        else {
+        let (Some(there), Some(session)) = (
+            self.links.get_mut(link),
+            self.house.sessions.get_mut(session),
+        ) else {
             return Ok(Some(request));
         };
         if methods > shared.config.limits.methods_per_call {
@@ -104,15 +104,8 @@ impl EventLoop {
         drop(checked.held);
         // It may have ended meanwhile.
         let number = self.session_for(space::raw(&header.authentication_token), asked.link)?;
-        let session = self.sessions.get_mut(number);
-        let mut desk = Desk {
-            shared: &self.shared,
-            id: number,
-            session: session.ok_or(StatusCode::BadSessionIdInvalid)?,
-            subscriptions: &mut self.subscriptions,
-            timers: &mut self.timers,
-            now: self.now,
-        };
+        let desk = self.house.desk(&self.shared, number, self.now);
+        let mut desk = desk.ok_or(StatusCode::BadSessionIdInvalid)?;
         let steps = desk.call_knowing(&mut checked.request, checked.outcomes)?;
         self.take_steps(account, asked, number, (steps, checked.bytes))
     }

@@ -15,7 +15,7 @@ use super::{Account, Asked, EventLoop, Mail, SlotId};
 use crate::diagnostics::Service;
 use crate::internals::Task;
 use crate::service::steps::{Steps, Work};
-use crate::service::{Answer as Answered, DECODED_AT_ONCE, Desk, discovery};
+use crate::service::{Answer as Answered, DECODED_AT_ONCE, discovery};
 use crate::space;
 
 /// Whether it is walked where it lies, and never decoded if its type is spelled as usual.
@@ -213,20 +213,12 @@ impl EventLoop {
         Ok(Given::Later)
     }
 
-    /// Services of a session ([`Desk::answer`]): answered at once, or one operation after another.
+    /// Services of a session ([`answer`](crate::service::Desk::answer)): answered at once, or one operation after another.
     fn answer(&mut self, link: SlotId, request: &mut Request) -> Result<Given, StatusCode> {
         let token = space::raw(&request.header().authentication_token);
         let number = self.session_for(token, link)?;
-        let session = self.sessions.get_mut(number);
-        let session = session.ok_or(StatusCode::BadSessionIdInvalid)?;
-        let mut desk = Desk {
-            shared: &self.shared,
-            id: number,
-            session,
-            subscriptions: &mut self.subscriptions,
-            timers: &mut self.timers,
-            now: self.now,
-        };
+        let desk = self.house.desk(&self.shared, number, self.now);
+        let mut desk = desk.ok_or(StatusCode::BadSessionIdInvalid)?;
         let answer = desk.answer(request);
         self.answer_publish(number);
         Ok(match answer? {
@@ -245,24 +237,17 @@ impl EventLoop {
     ) -> Result<(), StatusCode> {
         let (now, handle) = (self.now, asked.handle);
         let link = self.links.get_mut(asked.link);
-        let (Some(there), Some(held)) = (link, self.sessions.get_mut(session)) else {
+        let desk = self.house.desk(&self.shared, session, now);
+        let (Some(there), Some(mut desk)) = (link, desk) else {
             return Ok(());
         };
         if request > DECODED_AT_ONCE {
             steps.forgotten_by(&self.pool);
         }
-        steps.draw_on(&held.budget, request)?;
+        steps.draw_on(&desk.session.budget, request)?;
         let mut failed = None;
         let mut work = Work::turn();
         let mut steps = Box::new(steps);
-        let mut desk = Desk {
-            shared: &self.shared,
-            id: session,
-            session: held,
-            subscriptions: &mut self.subscriptions,
-            timers: &mut self.timers,
-            now,
-        };
         let sent = there.begin(account, asked, now, |out| {
             let start = out.len();
             steps.begin(handle, &desk, out);
@@ -278,7 +263,7 @@ impl EventLoop {
             }
         });
         if let Some(status) = failed {
-            account.failed(&self.shared, &self.sessions, status);
+            account.failed(&self.shared, &self.house.sessions, status);
         }
         self.effort.add(work.spent());
         self.answer_publish(session);

@@ -155,7 +155,7 @@ impl EventLoop {
         match astray.due() {
             Some(at) if link.release.is_none_or(|there| at < there) => {
                 link.release = Some(at);
-                self.timers.add(at, Due::Release(id));
+                self.house.timers.add(at, Due::Release(id));
             }
             None if astray.is_empty() => link.astray = None,
             _ => {}
@@ -217,7 +217,7 @@ impl EventLoop {
     /// Sees to it that what goes wrong by the clock does so in time.
     pub(super) fn schedule_faults(&mut self) {
         if let Some(at) = self.shared.faults.due(self.now.mono) {
-            self.timers.add(at, Due::Fault);
+            self.house.timers.add(at, Due::Fault);
         }
     }
 
@@ -236,12 +236,12 @@ impl EventLoop {
         for id in self.links.ids() {
             self.cut(id);
         }
-        for id in self.sessions.ids() {
+        for id in self.house.sessions.ids() {
             self.end_session(id, true);
         }
-        let left: Vec<u32> = self.subscriptions.keys().copied().collect();
+        let left: Vec<u32> = self.house.subscriptions.keys().copied().collect();
         for id in left {
-            self.forget_subscription(id);
+            self.house.forget_subscription(id, &self.shared);
         }
         self.queues.again.clear();
         self.queues.unwritten.clear();
@@ -251,13 +251,13 @@ impl EventLoop {
             self.acceptor.away = listener.local_addr().ok().map(|address| (address, back));
             // One that was never registered is closed all the same.
             let _ = self.poll.registry().deregister(&mut listener);
-            self.timers.add(back, Due::Listen);
+            self.house.timers.add(back, Due::Listen);
         } else if let Some((_, there)) = &mut self.acceptor.away
             && *there < back
         {
             // It was away already, and is for longer now.
             *there = back;
-            self.timers.add(back, Due::Listen);
+            self.house.timers.add(back, Due::Listen);
         }
     }
 
@@ -275,7 +275,10 @@ impl EventLoop {
                 self.acceptor.away = None;
                 self.shared.status.begins(self.now.utc);
             }
-            Err(_) => self.timers.add(self.now.mono + LISTEN_AGAIN, Due::Listen),
+            Err(_) => self
+                .house
+                .timers
+                .add(self.now.mono + LISTEN_AGAIN, Due::Listen),
         }
     }
 }

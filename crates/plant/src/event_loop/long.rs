@@ -9,13 +9,12 @@ use wire::server::{RequestId, Unfinished};
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use super::{Account, SlotId, Slots, Timers};
+use super::house::House;
+use super::{Account, SlotId};
 use crate::fault::MessageFate;
 use crate::service::steps::{Steps, Work};
-use crate::service::{Desk, read, write};
-use crate::session::Session;
+use crate::service::{read, write};
 use crate::shared::Shared;
-use crate::subscription::Subscriptions;
 
 /// Bytes of an answer that are made at once; the last value of them may be longer.
 pub const PIECE: usize = 64 * 1024;
@@ -23,9 +22,7 @@ pub const PIECE: usize = 64 * 1024;
 /// What answers are made with.
 pub struct Hall<'a> {
     pub shared: &'a Shared,
-    pub sessions: &'a mut Slots<Session>,
-    pub subscriptions: &'a mut Subscriptions,
-    pub timers: &'a mut Timers,
+    pub house: &'a mut House,
     pub now: Now,
 }
 
@@ -55,15 +52,8 @@ impl Rest {
             Self::Write(rest) => return Ok(rest.write(hall.shared, hall.now, work, out)),
             Self::Steps(id, steps) => (*id, steps),
         };
-        let session = hall.sessions.get_mut(id);
-        let mut desk = Desk {
-            shared: hall.shared,
-            id,
-            session: session.ok_or(StatusCode::BadSessionClosed)?,
-            subscriptions: hall.subscriptions,
-            timers: hall.timers,
-            now: hall.now,
-        };
+        let desk = hall.house.desk(hall.shared, id, hall.now);
+        let mut desk = desk.ok_or(StatusCode::BadSessionClosed)?;
         steps.go_on(&mut desk, work, PIECE, out)
     }
 

@@ -13,6 +13,7 @@ mod dispatch;
 mod effort;
 mod fault;
 mod hosted;
+mod house;
 mod lent;
 mod link;
 mod long;
@@ -67,18 +68,17 @@ use crate::internals::{Measuring, Task};
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::shared::Shared;
-use crate::subscription::Subscriptions;
 use crate::trust::Judged;
 use acceptor::Acceptor;
 use effort::Effort;
 use fault::Struck;
+use house::House;
 use lent::Lent;
 use link::{Link, Standing};
 use loops::Loops;
 use moves::Moves;
 use queues::Queues;
 use ready::Ready;
-use session_table::Sessions;
 use socket::Socket;
 
 const LISTENER: Token = Token(usize::MAX);
@@ -88,6 +88,8 @@ const ALARM: Token = Token(usize::MAX - 2);
 /// What is due is done for so long before sockets are looked at again: a few subscriptions of a hundred items, or one
 /// of thousands.
 const DUE_IN_A_ROW: Duration = Duration::from_micros(50);
+/// More than these are not looked at one by one between turns.
+const CROWD: usize = 64;
 /// More memory than this is not kept for the next one who needs some.
 const KEEP: usize = 1024 * 1024;
 
@@ -102,10 +104,8 @@ pub struct EventLoop {
     /// What faults did to it.
     struck: Struck,
     links: Slots<Link>,
-    sessions: Sessions,
+    house: House,
     moves: Moves,
-    subscriptions: Subscriptions,
-    timers: Timers,
     /// What wakes its own thread.
     alarm: Option<Alarm>,
     queues: Queues,
@@ -142,10 +142,8 @@ impl EventLoop {
             acceptor: Acceptor::default(),
             struck: Struck::default(),
             links: Slots::default(),
-            sessions: Sessions::new(index),
+            house: House::new(index),
             moves: Moves::default(),
-            subscriptions: Subscriptions::default(),
-            timers: Timers::default(),
             alarm: None,
             queues: Queues::default(),
             now,
@@ -221,13 +219,26 @@ impl EventLoop {
         }
         self.write_on();
         self.receive_unauthenticated();
-        self.subscriptions.go_on_to_end();
+        self.house.subscriptions.go_on_to_end();
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
         self.be_slower(start);
+        debug_assert!(self.queues_hold(), "a queued connection has no turn");
+        debug_assert!(self.house.counts_hold(), "a count is not what waits");
         self.effort.end_turn();
         let took = self.shared.clock.now().mono.since(start);
         self.measuring.end_turn(took);
+    }
+
+    /// Whether each connection that is queued will have its turn. Of a crowd nobody is looked at: it takes too long.
+    fn queues_hold(&self) -> bool {
+        let ids = self.links.ids();
+        let queued = |id: &SlotId| {
+            let link = self.links.get(*id);
+            link.is_some_and(|link| link.turn == link::Turn::Queued)
+        };
+        let has_turn = |id: SlotId| self.queues.unwritten.contains(&id);
+        ids.len() > CROWD || ids.into_iter().filter(queued).all(has_turn)
     }
 
     /// Makes this the acceptor for clients in the same process.
@@ -244,7 +255,11 @@ impl EventLoop {
     pub fn turn(&mut self) -> bool {
         self.now = self.shared.clock.now();
         let start = self.now.mono;
-        let due = self.timers.wake().is_some_and(|at| at <= self.now.mono);
+        let due = self
+            .house
+            .timers
+            .wake()
+            .is_some_and(|at| at <= self.now.mono);
         let waited = self.has_more();
         let mut busy = self.read_mail() || due || waited;
         for id in self.links.ids() {
@@ -262,7 +277,7 @@ impl EventLoop {
 
     /// When it has to do something next, if nobody asks.
     pub fn wakes(&self) -> Option<Instant> {
-        self.timers.wake()
+        self.house.timers.wake()
     }
 
     /// Work that was done in pieces so far.
@@ -272,19 +287,19 @@ impl EventLoop {
 
     /// How many connections, sessions and subscriptions it has.
     pub fn has(&self) -> (usize, usize, usize) {
-        let (links, sessions) = (self.links.ids().len(), self.sessions.ids().len());
-        (links, sessions, self.subscriptions.len())
+        let (links, sessions) = (self.links.ids().len(), self.house.sessions.ids().len());
+        (links, sessions, self.house.subscriptions.len())
     }
 
     /// Whether there is something to go on with although nothing happens.
     fn has_more(&self) -> bool {
-        self.queues.wait() || self.subscriptions.are_ending()
+        self.queues.wait() || self.house.subscriptions.are_ending()
     }
 
     /// Whether it is time for something.
     fn has_due(&self) -> bool {
         let now = || self.shared.clock.now().mono;
-        self.timers.wake().is_some_and(|at| at <= now())
+        self.house.timers.wake().is_some_and(|at| at <= now())
     }
 
     /// How long to wait for something to happen.
@@ -294,7 +309,7 @@ impl EventLoop {
         if self.has_more() || spins {
             return Some(Duration::ZERO);
         }
-        let at = self.timers.wake()?;
+        let at = self.house.timers.wake()?;
         match &mut self.alarm {
             Some(alarm) if alarm.is_set_to(at) => None,
             Some(alarm) => alarm.until(at, self.shared.clock.now().mono),
@@ -416,7 +431,7 @@ impl EventLoop {
     fn stop(&mut self) {
         self.stopping = true;
         self.acceptor.listener = None;
-        for id in self.sessions.ids() {
+        for id in self.house.sessions.ids() {
             self.say_goodbye(id);
         }
         for id in self.links.ids() {
@@ -440,7 +455,7 @@ impl EventLoop {
         // One entry that is early enough will do: whoever wakes up too early sleeps again.
         if link.timer.is_none_or(|there| at < there) {
             link.timer = Some(at);
-            self.timers.add(at, Due::Link(id));
+            self.house.timers.add(at, Due::Link(id));
         }
     }
 
@@ -460,9 +475,13 @@ impl EventLoop {
 
     /// Forgets when those would have had their turn who are gone.
     fn tidy_timers(&mut self) {
-        let (links, sessions) = (&self.links, &self.sessions);
-        let subscriptions = &self.subscriptions;
-        self.timers.retain(|at, due| match due {
+        let links = &self.links;
+        let House {
+            sessions,
+            subscriptions,
+            timers,
+        } = &mut self.house;
+        timers.retain(|at, due| match due {
             Due::Link(id) => links.get(id).is_some_and(|link| link.timer == Some(at)),
             Due::Session(id) => sessions.get(id).is_some(),
             Due::Subscription(id) => subscriptions.get(&id).is_some_and(|it| it.wake == at),
@@ -473,11 +492,11 @@ impl EventLoop {
     /// Does what is due, but not so much of it that who asks something has to wait long: the rest
     /// has its turn after a look at the sockets.
     fn run_timers(&mut self) {
-        if self.timers.are_many() {
+        if self.house.timers.are_many() {
             self.tidy_timers();
         }
         let mut times = None;
-        while let Some((at, due)) = self.timers.pop(self.now.mono) {
+        while let Some((at, due)) = self.house.timers.pop(self.now.mono) {
             let (start, begun) = *times.get_or_insert_with(|| {
                 let now = self.shared.clock.now().mono;
                 (now, now)

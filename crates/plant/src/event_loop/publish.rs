@@ -11,15 +11,16 @@ use wire::template::walk::{self, RequestHead, WalkError, type_id};
 use wire::time::{Instant, Now};
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
+use super::house::Rang;
 use super::link::{HIGH_WATER, Link};
-use super::{Account, Asked, Due, EventLoop, SlotId, Timers};
+use super::{Account, Asked, EventLoop, SlotId};
 use crate::diagnostics::{Service, session_node};
 use crate::event::{Audit, EventKind, Field};
 use crate::fault::MessageFate;
 use crate::service::{canonical, write_head, write_len, write_null_array};
-use crate::session::{PublishRequest, Session};
+use crate::session::PublishRequest;
 use crate::space;
-use crate::subscription::{Delivery, Message, Subscriptions, Tick, status_change};
+use crate::subscription::{Delivery, Message, status_change};
 
 /// Bytes of a Publish response before subscriptionId and behind notificationMessage, but for the results of
 /// acknowledgements; a few more than there are.
@@ -60,7 +61,7 @@ impl EventLoop {
         let most = results.count() * size_of::<StatusCode>();
         let mut held = None;
         if most >= STEP
-            && let Some(session) = self.sessions.get(session)
+            && let Some(session) = self.house.sessions.get(session)
         {
             let mut taken = session.budget.hold();
             if taken.set(most).is_err() {
@@ -68,8 +69,8 @@ impl EventLoop {
             }
             held = Some(taken);
         }
-        let results = results
-            .map(|(subscription, sequence)| self.acknowledge(session, subscription, sequence));
+        let (shared, now) = (&self.shared, self.now);
+        let results = results.map(|of| self.house.acknowledge(session, of, shared, now));
         let results = results.collect();
         let hint = Duration::from_millis(u64::from(head.timeout_hint));
         let request = PublishRequest {
@@ -79,7 +80,7 @@ impl EventLoop {
             held,
         };
         let limit = self.shared.config.limits.publish_requests;
-        let Some(held) = self.sessions.get_mut(session) else {
+        let Some(held) = self.house.sessions.get_mut(session) else {
             return;
         };
         held.requests.push_back(request);
@@ -91,21 +92,6 @@ impl EventLoop {
         self.answer_publish(session);
     }
 
-    fn acknowledge(&mut self, session: SlotId, subscription: u32, sequence: u32) -> StatusCode {
-        let now = self.now;
-        let found = self.subscriptions.get_mut(&subscription);
-        match found.filter(|subscription| subscription.session == Some(session)) {
-            None => StatusCode::BadSubscriptionIdInvalid,
-            Some(subscription) => match subscription.acknowledge(sequence, now) {
-                true => {
-                    self.shared.counters.acknowledged.add(1);
-                    StatusCode::Good
-                }
-                false => StatusCode::BadSequenceNumberUnknown,
-            },
-        }
-    }
-
     pub(super) fn refuse(&mut self, session: SlotId, request: &PublishRequest, status: StatusCode) {
         let account = Account::of(session, Service::Publish);
         self.fault(account, request.asked, status);
@@ -115,7 +101,7 @@ impl EventLoop {
     /// Brings Publish requests of a session and subscriptions that wait for them together.
     pub(super) fn answer_publish(&mut self, session: SlotId) {
         self.answer_all(session);
-        if let Some(held) = self.sessions.get(session) {
+        if let Some(held) = self.house.sessions.get(session) {
             held.count_waiting();
         }
     }
@@ -123,7 +109,7 @@ impl EventLoop {
     fn answer_all(&mut self, session: SlotId) {
         loop {
             let now = self.now.mono;
-            let Some(held) = self.sessions.get_mut(session) else {
+            let Some(held) = self.house.sessions.get_mut(session) else {
                 return;
             };
             let Some(oldest) = held.requests.front() else {
@@ -164,11 +150,7 @@ impl EventLoop {
             if self.repeat(session) {
                 continue;
             }
-            let Some(held) = self.sessions.get_mut(session) else {
-                return;
-            };
-            let (subscriptions, timers) = (&mut self.subscriptions, &mut self.timers);
-            let Some(id) = next_waiting(held, subscriptions, timers, self.now) else {
+            let Some(id) = self.house.next_waiting(session, self.now) else {
                 return;
             };
             self.send_notifications(session, id);
@@ -179,7 +161,7 @@ impl EventLoop {
     fn send_notifications(&mut self, session: SlotId, id: u32) {
         let (shared, now) = (&self.shared, self.now);
         let kept = shared.config.limits.kept_messages;
-        let Some(held) = self.sessions.get_mut(session) else {
+        let Some(held) = self.house.sessions.get_mut(session) else {
             return;
         };
         let Some(request) = held.requests.pop_front() else {
@@ -188,13 +170,13 @@ impl EventLoop {
         // Nothing is made for a connection that is gone: it waits for the next request.
         let link = self.links.get_mut(request.asked.link);
         let link = link.filter(|link| !link.connection.is_closed());
-        let (Some(link), Some(subscription)) = (link, self.subscriptions.get_mut(&id)) else {
+        let (Some(link), Some(subscription)) = (link, self.house.subscriptions.get_mut(&id)) else {
             return;
         };
         let faults = Some(&shared.faults).filter(|faults| faults.want_messages());
         let room = room(link, &request);
         let draft = subscription.draft(room, &shared.space, now, kept, faults);
-        self.timers.follow(subscription);
+        self.house.timers.follow(subscription);
         let made = draft.message();
         let fate = match (faults, made) {
             (Some(faults), Message::Notifications(_)) => faults.message(now.mono),
@@ -231,7 +213,7 @@ impl EventLoop {
 
     /// Sends a message once more, if a fault has it so.
     fn repeat(&mut self, session: SlotId) -> bool {
-        let Some(held) = self.sessions.get_mut(session) else {
+        let Some(held) = self.house.sessions.get_mut(session) else {
             return false;
         };
         let Some((id, body)) = held.repeats.pop_front() else {
@@ -241,7 +223,7 @@ impl EventLoop {
             return false;
         };
         self.send(session, &request, |out| out.extend_from_slice(&body));
-        if let Some(subscription) = self.subscriptions.get_mut(&id) {
+        if let Some(subscription) = self.house.subscriptions.get_mut(&id) {
             subscription.repeated();
         }
         true
@@ -278,7 +260,7 @@ impl EventLoop {
     /// The server stops: each subscription says so as long as there are Publish requests, and the
     /// other requests are refused (Part 4, 7.25.4).
     pub(super) fn say_goodbye(&mut self, session: SlotId) {
-        let Some(held) = self.sessions.get_mut(session) else {
+        let Some(held) = self.house.sessions.get_mut(session) else {
             return;
         };
         let mut requests = std::mem::take(&mut held.requests);
@@ -290,7 +272,7 @@ impl EventLoop {
                 status_change(id, shutdown, now, out)
             });
         }
-        let told = self.sessions.get(session);
+        let told = self.house.sessions.get(session);
         let told = told.map_or(0, |held| held.subscriptions.len());
         for request in requests.drain(..).skip(told) {
             self.refuse(session, &request, StatusCode::BadShutdown);
@@ -299,77 +281,13 @@ impl EventLoop {
 
     /// A timer of a subscription rang. True if there is more to do for it after others had their turn.
     pub(super) fn subscription_due(&mut self, id: u32, at: Instant) -> bool {
-        let now = self.now;
-        let Some(subscription) = self.subscriptions.get_mut(&id) else {
-            return false;
-        };
-        if subscription.wake != at {
-            return false;
-        }
-        let session = subscription.session;
-        let done = if subscription.is_due(now) {
-            let held = session.and_then(|session| self.sessions.get(session));
-            let parked = held.map_or(0, |held| held.requests.len());
-            let requests = parked > 0;
-            match subscription.tick(&self.shared.space, now, requests) {
-                Tick::Expired => {
-                    self.subscription_expired(id);
-                    return false;
-                }
-                Tick::Looking => false,
-                Tick::Alive => {
-                    let queued = subscription.queued();
-                    let work = &self.measuring.work;
-                    work.publishing_due(queued, parked as u64);
-                    true
-                }
-            }
-        } else {
-            subscription.sample(&self.shared.space, now)
-        };
-        self.shared
-            .counters
-            .overflows
-            .add(subscription.take_dropped());
-        if !done {
-            subscription.wake = now.mono;
-            self.timers.add(now.mono, Due::Subscription(id));
-            return true;
-        }
-        let wants = subscription.wants();
-        self.timers.follow(subscription);
-        if let (true, Some(session)) = (wants, session) {
-            if let Some(held) = self.sessions.get_mut(session)
-                && !held.waiting.contains(&id)
-            {
-                held.waiting.push(id);
-            }
-            self.answer_publish(session);
+        let work = &self.measuring.work;
+        match self.house.ring((id, at), &self.shared, work, self.now) {
+            Rang::Quiet => {}
+            Rang::More => return true,
+            Rang::Tells(session) => self.answer_publish(session),
         }
         false
-    }
-
-    fn subscription_expired(&mut self, id: u32) {
-        let session = self.subscriptions.get(&id).and_then(|s| s.session);
-        self.forget_subscription(id);
-        if let Some(session) = session {
-            if let Some(held) = self.sessions.get_mut(session) {
-                held.subscriptions.retain(|other| *other != id);
-                // Row 27 of the table in Part 4, 5.14.1.2.
-                held.endings.push_back((id, StatusCode::BadTimeout));
-            }
-            self.answer_publish(session);
-        }
-    }
-
-    /// Forgets a subscription that its session does not name any more.
-    pub(super) fn forget_subscription(&mut self, id: u32) {
-        if let Some(items) = self.subscriptions.end(id) {
-            self.shared.register.drop_subscription(id);
-            let counters = &self.shared.counters;
-            counters.subscriptions.sub(1);
-            counters.items.sub(items as u64);
-        }
     }
 
     /// Republish (Part 4, 5.14.6).
@@ -381,14 +299,14 @@ impl EventLoop {
     ) -> Result<(), StatusCode> {
         let header = &request.request_header;
         let session = self.session_for(space::raw(&header.authentication_token), link)?;
-        let found = self.subscriptions.get_mut(&request.subscription_id);
+        let found = self.house.subscriptions.get_mut(&request.subscription_id);
         let subscription = found
             .filter(|subscription| subscription.session == Some(session))
             .ok_or(StatusCode::BadSubscriptionIdInvalid)?;
         let record = Arc::clone(&subscription.record);
         record.republish_requests.bump();
         subscription.touch(self.now);
-        self.timers.follow(subscription);
+        self.house.timers.follow(subscription);
         let message = subscription
             .republish(request.retransmit_sequence_number)
             .ok_or(StatusCode::BadMessageNotAvailable)?;
@@ -423,7 +341,7 @@ impl EventLoop {
         let header = &request.request_header;
         let session = self.session_for(space::raw(&header.authentication_token), link)?;
         let mut cancelled = Vec::new();
-        if let Some(held) = self.sessions.get_mut(session) {
+        if let Some(held) = self.house.sessions.get_mut(session) {
             let all = std::mem::take(&mut held.requests);
             for waiting in all {
                 match waiting.asked.handle == request.request_handle {
@@ -435,7 +353,7 @@ impl EventLoop {
         for waiting in &cancelled {
             self.refuse(session, waiting, StatusCode::BadRequestCancelledByClient);
         }
-        if let Some(held) = self.sessions.get(session) {
+        if let Some(held) = self.house.sessions.get(session) {
             held.count_waiting();
             let (number, owner) = (held.record.number, &held.owner);
             self.shared.audit(|| {
@@ -493,29 +411,4 @@ fn respond_to(
         }
         write_null_array(out);
     })
-}
-
-/// The subscription of a session that is served first: by priority, then the one that waited longest.
-fn next_waiting(
-    held: &mut Session,
-    subscriptions: &mut Subscriptions,
-    timers: &mut Timers,
-    now: Now,
-) -> Option<u32> {
-    held.waiting.retain(|id| {
-        let Some(subscription) = subscriptions.get_mut(id) else {
-            return false;
-        };
-        if subscription.wants() && subscription.looks_first(now) {
-            timers.follow(subscription);
-        }
-        subscription.wants()
-    });
-    let priority = |id: &u32| subscriptions.get(id).map_or(0, |s| s.terms.priority);
-    let highest = held.waiting.iter().map(priority).max()?;
-    let at = held.waiting.iter().position(|id| priority(id) == highest)?;
-    // Behind the others of its priority, should it want more.
-    let id = held.waiting.remove(at);
-    held.waiting.push(id);
-    Some(id)
 }

@@ -160,7 +160,7 @@ impl EventLoop {
                     body: bytes,
                     mut reply,
                 }) => {
-                    let (shared, sessions) = (&self.shared, &mut self.sessions);
+                    let (shared, sessions) = (&self.shared, &mut self.house.sessions);
                     let begun = self.measuring.is_next().then(|| shared.clock.now().mono);
                     let answer = match faulty {
                         true => Answer::Later,

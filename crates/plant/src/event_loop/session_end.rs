@@ -6,14 +6,11 @@ use tracing::info;
 use wire::server::RequestId;
 use wire::types::{CloseSessionRequest, StatusCode};
 
-use super::timers::Due;
 use super::{Account, Asked, EventLoop, SlotId};
 use crate::space;
 
 /// How long a session is there in any case that is not activated, when there are too many.
 const TO_ACTIVATE: Duration = Duration::from_secs(1);
-/// How long a session may be there after its timeout.
-const SLACK: Duration = Duration::from_millis(50);
 
 impl EventLoop {
     pub(super) fn close_session(
@@ -23,12 +20,12 @@ impl EventLoop {
         request: &CloseSessionRequest,
     ) -> Result<(), StatusCode> {
         let token = space::raw(&request.request_header.authentication_token);
-        let session = self.sessions.find(token)?;
+        let session = self.house.sessions.find(token)?;
         let channel = self
             .links
             .get(link)
             .map_or(0, |l| l.connection.channel_id());
-        let held = self.sessions.get_mut(session);
+        let held = self.house.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         let response = held
             .protocol
@@ -46,7 +43,7 @@ impl EventLoop {
 
     /// Forgets a session, and its subscriptions or not.
     pub(super) fn end_session(&mut self, id: SlotId, delete_subscriptions: bool) {
-        let Some(session) = self.sessions.part_with(id) else {
+        let Some(session) = self.house.sessions.part_with(id) else {
             return;
         };
         info!(
@@ -67,8 +64,8 @@ impl EventLoop {
         }
         for number in session.subscriptions {
             if delete_subscriptions {
-                self.forget_subscription(number);
-            } else if let Some(subscription) = self.subscriptions.get_mut(&number) {
+                self.house.forget_subscription(number, &self.shared);
+            } else if let Some(subscription) = self.house.subscriptions.get_mut(&number) {
                 subscription.leave();
             }
         }
@@ -79,7 +76,7 @@ impl EventLoop {
     /// who come at the same time would throw each other out. Tells whether there was one.
     pub(super) fn end_oldest_unused(&mut self) -> bool {
         let (links, now) = (&self.links, self.now.mono);
-        let oldest = self.sessions.oldest_unused(|came, session| {
+        let oldest = self.house.sessions.oldest_unused(|came, session| {
             let waited = now.since(came) >= TO_ACTIVATE;
             waited || links.get(session.link).is_none()
         });
@@ -89,17 +86,8 @@ impl EventLoop {
         oldest.is_some()
     }
 
-    /// Sees to it that a session dies when nobody uses it.
-    pub(super) fn watch(&mut self, id: SlotId) {
-        let deadline = self.sessions.get(id).and_then(|s| s.protocol.deadline());
-        if let Some(at) = deadline {
-            // A bit later: most of those that end were used for a moment only after they had come.
-            self.timers.add(at + SLACK, Due::Session(id));
-        }
-    }
-
     pub(super) fn session_due(&mut self, id: SlotId) {
-        let Some(session) = self.sessions.get(id) else {
+        let Some(session) = self.house.sessions.get(id) else {
             return;
         };
         match session.protocol.has_expired(self.now) {
@@ -110,7 +98,7 @@ impl EventLoop {
                 self.end_session(id, false);
             }
             // It was used meanwhile.
-            false => self.watch(id),
+            false => self.house.watch(id),
         }
     }
 }

@@ -49,12 +49,12 @@ impl EventLoop {
         token: RawNodeId<'_>,
         link: SlotId,
     ) -> Result<SlotId, StatusCode> {
-        let id = self.sessions.find(token)?;
+        let id = self.house.sessions.find(token)?;
         let channel = self
             .links
             .get(link)
             .map(|link| link.connection.channel_id());
-        let session = self.sessions.get_mut(id);
+        let session = self.house.sessions.get_mut(id);
         let (Some(channel), Some(session)) = (channel, session) else {
             return Err(StatusCode::BadSessionIdInvalid);
         };
@@ -63,7 +63,7 @@ impl EventLoop {
             Ok(()) => {
                 if let Some(link) = self.links.get_mut(link) {
                     link.is_used();
-                    link.hold_shared_to(id, most, |it| self.sessions.get(it).is_some());
+                    link.hold_shared_to(id, most, |it| self.house.sessions.get(it).is_some());
                 }
                 Ok(id)
             }
@@ -98,8 +98,8 @@ impl EventLoop {
         let Some(home) = self.home_of(head.authentication_token) else {
             return Ok(None);
         };
-        let sessions = self.sessions.ids().into_iter();
-        let mut sessions = sessions.filter_map(|id| self.sessions.get(id));
+        let sessions = self.house.sessions.ids().into_iter();
+        let mut sessions = sessions.filter_map(|id| self.house.sessions.get(id));
         let waits = |session: &Session| session.requests.iter().any(|it| it.asked.link == link);
         match sessions.any(waits) || self.moves.has_over(link) {
             true => Err(StatusCode::BadTooManyOperations),
@@ -171,7 +171,7 @@ impl EventLoop {
         let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
         let (channel_id, protection) = (channel.id, channel.protection);
         let mut outcome = Err(Refusal::Closed);
-        let session = self.sessions.try_insert_with(|slot| {
+        let session = self.house.sessions.try_insert_with(|slot| {
             let key = SessionKey {
                 core,
                 slot: slot.slot,
@@ -211,11 +211,11 @@ impl EventLoop {
             self.audit_creation(link, request, status);
             return Err(status);
         };
-        self.sessions.add_unused(now.mono, session);
+        self.house.sessions.add_unused(now.mono, session);
         let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
         counters.cumulated_sessions.add(1);
         debug!(session = number, channel = channel_id, "session created");
-        if let Some(held) = self.sessions.get(session) {
+        if let Some(held) = self.house.sessions.get(session) {
             self.shared.register.add_session(&held.record);
             let timeout = held.record.timeout;
             self.shared.audit(|| {
@@ -240,7 +240,7 @@ impl EventLoop {
             Ok(response) => Ok(Box::new(response)),
             Err(refusal) => Err(refusal.status()),
         });
-        self.watch(session);
+        self.house.watch(session);
         self.run_job(
             Some(link),
             cost,
@@ -286,7 +286,7 @@ impl EventLoop {
         home: Option<Post>,
     ) -> Result<(), StatusCode> {
         let token = space::raw(&request.request_header.authentication_token);
-        let session = self.sessions.find(token);
+        let session = self.house.sessions.find(token);
         if let (Err(status), None) = (&session, &home) {
             return Err(*status);
         }
@@ -335,7 +335,7 @@ impl EventLoop {
         let cheap = channel.peer.is_none() && anonymous;
         let policy = token_policy(channel.protection.policy, &self.shared.identities);
         let (who, address) = (user::who(token), caller.address);
-        let held = self.sessions.get_mut(session);
+        let held = self.house.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         if held.proving {
             // Over another connection; over the same one it waits.
@@ -402,7 +402,7 @@ impl EventLoop {
         if caller.core == self.loops.index() {
             self.proved(caller.asked.link);
         }
-        if let Some(held) = self.sessions.get_mut(session) {
+        if let Some(held) = self.house.sessions.get_mut(session) {
             held.proving = false;
         }
         let result = result.and_then(|activation| self.accept_next(session, *activation, caller));
@@ -428,7 +428,7 @@ impl EventLoop {
         activation: Activation,
         caller: Caller,
     ) -> Result<Welcome, StatusCode> {
-        let held = self.sessions.get_mut(session);
+        let held = self.house.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         let (user, shown, mechanism) = user::name(&self.shared, activation.user());
         info!(
@@ -449,7 +449,7 @@ impl EventLoop {
         });
         held.rights = rights;
         for id in &held.subscriptions {
-            if let Some(subscription) = self.subscriptions.get_mut(id) {
+            if let Some(subscription) = self.house.subscriptions.get_mut(id) {
                 subscription.own(&held.owner);
             }
         }
@@ -463,7 +463,7 @@ impl EventLoop {
     /// A session that was activated is served over this connection.
     pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
         self.proved(asked.link);
-        let before = self.sessions.get(session).map(|held| held.link);
+        let before = self.house.sessions.get(session).map(|held| held.link);
         let before = before.filter(|link| *link != asked.link);
         let is_shared = |link: SlotId| self.links.get(link).map(Link::is_shared);
         let now_shared = is_shared(asked.link) == Some(true);
@@ -478,7 +478,7 @@ impl EventLoop {
             Some(_) => self.unseat(session),
             None => {}
         }
-        if let Some(held) = self.sessions.get_mut(session) {
+        if let Some(held) = self.house.sessions.get_mut(session) {
             held.link = asked.link;
             if let Some(link) = self.links.get_mut(asked.link) {
                 link.is_used();
@@ -502,7 +502,7 @@ impl EventLoop {
 
     /// A session leaves its connection. Whoever waits there is told so: others may be on it that stay.
     pub(super) fn unseat(&mut self, session: SlotId) {
-        let Some(held) = self.sessions.get_mut(session) else {
+        let Some(held) = self.house.sessions.get_mut(session) else {
             return;
         };
         let (link, waiting) = (held.link, std::mem::take(&mut held.requests));
@@ -515,7 +515,7 @@ impl EventLoop {
                 self.refuse(session, &request, StatusCode::BadSecureChannelIdInvalid);
             }
         }
-        if let Some(held) = self.sessions.get(session) {
+        if let Some(held) = self.house.sessions.get(session) {
             held.count_waiting();
         }
     }
@@ -541,7 +541,7 @@ impl EventLoop {
 
     /// Tells as whom a session was activated, or was not.
     fn audit_activation(&mut self, session: SlotId, status: StatusCode) {
-        let Some(held) = self.sessions.get_mut(session) else {
+        let Some(held) = self.house.sessions.get_mut(session) else {
             return;
         };
         let Some(claim) = held.claim.take() else {

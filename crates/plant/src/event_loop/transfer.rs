@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use wire::server::RequestId;
-use wire::time::Instant;
 use wire::types::{
     StatusCode, TransferResult, TransferSubscriptionsRequest, TransferSubscriptionsResponse,
 };
@@ -65,7 +64,7 @@ impl EventLoop {
         let session = self.session_for(space::raw(&header.authentication_token), link)?;
         let limit = self.shared.config.limits.subscriptions_per_session;
         let ids = operations(&mut request.subscription_ids.clone(), limit)?;
-        let held = self.sessions.get(session);
+        let held = self.house.sessions.get(session);
         let owner = held.map(|held| Arc::clone(&held.owner));
         let owner = owner.ok_or(StatusCode::BadSessionIdInvalid)?;
 
@@ -75,7 +74,7 @@ impl EventLoop {
         for (at, id) in ids.into_iter().enumerate() {
             match self.shared.register.home_of(id) {
                 Some(home)
-                    if home == self.loops.index() && self.subscriptions.contains_key(&id) =>
+                    if home == self.loops.index() && self.house.subscriptions.contains_key(&id) =>
                 {
                     here.push((at, id));
                 }
@@ -92,7 +91,9 @@ impl EventLoop {
             let given = self.give_one(id, Some(session), &owner);
             let result = match given {
                 Ok(subscription) => {
-                    self.take(subscription, Some(session), request.send_initial_values)
+                    let initial = request.send_initial_values;
+                    self.house
+                        .take(subscription, Some(session), initial, self.now)
                 }
                 Err(status) => refused(status),
             };
@@ -172,7 +173,7 @@ impl EventLoop {
     /// The loop where a subscription went that is not here any more. It may be this one, if it is in the mail again.
     fn gone_to(&self, id: u32) -> Option<Post> {
         let home = self.shared.register.home_of(id)?;
-        let gone = !self.subscriptions.contains_key(&id);
+        let gone = !self.house.subscriptions.contains_key(&id);
         self.loops.get(home).filter(|_| gone).cloned()
     }
 
@@ -185,7 +186,10 @@ impl EventLoop {
         for (at, result) in given.results {
             let session = Some(transfer.session);
             let result = match result {
-                Ok(subscription) => self.take(subscription, session, transfer.send_initial_values),
+                Ok(subscription) => {
+                    let initial = transfer.send_initial_values;
+                    self.house.take(subscription, session, initial, self.now)
+                }
                 Err(status) => refused(status),
             };
             if let Some(place) = transfer.results.get_mut(at) {
@@ -220,67 +224,10 @@ impl EventLoop {
         to: Option<SlotId>,
         owner: &Owner,
     ) -> Result<Box<Subscription>, StatusCode> {
-        let subscription = self.subscriptions.get(&id);
-        let subscription = subscription.ok_or(StatusCode::BadSubscriptionIdInvalid)?;
-        let record = &subscription.record;
-        record.transfer_requests.bump();
-        if !owner.may_take_from(&subscription.owner, self.shared.config.transfer) {
-            return Err(StatusCode::BadUserAccessDenied);
-        }
-        match owner.application_uri == subscription.owner.application_uri {
-            true => record.transferred_same_client.bump(),
-            false => record.transferred_elsewhere.bump(),
-        }
-        let old = subscription.session.filter(|old| Some(*old) != to);
-        let subscription = self.subscriptions.remove(&id);
-        let subscription = subscription.ok_or(StatusCode::BadSubscriptionIdInvalid)?;
+        let (subscription, old) = self.house.give(id, to, owner, &self.shared)?;
         if let Some(old) = old {
-            if let Some(held) = self.sessions.get_mut(old) {
-                held.subscriptions.retain(|other| *other != id);
-                held.waiting.retain(|other| *other != id);
-                let moved = StatusCode::GoodSubscriptionTransferred;
-                held.endings.push_back((id, moved));
-            }
             self.answer_publish(old);
         }
-        Ok(Box::new(subscription))
-    }
-
-    /// Makes a subscription one of this loop, and of a session if it is still there.
-    fn take(
-        &mut self,
-        mut subscription: Box<Subscription>,
-        session: Option<SlotId>,
-        send_initial_values: bool,
-    ) -> TransferResult {
-        let id = subscription.id;
-        let held = session.and_then(|id| Some((id, self.sessions.get_mut(id)?)));
-        match held {
-            Some((session, held)) => {
-                subscription.join(session, held.record.number, &held.owner);
-                subscription.draw_on(&held.budget);
-                if !held.subscriptions.contains(&id) {
-                    held.subscriptions.push(id);
-                }
-                if subscription.wants() && !held.waiting.contains(&id) {
-                    held.waiting.push(id);
-                }
-            }
-            // It ended while this was under way: what it has no use for, others may ask for.
-            None => subscription.leave(),
-        }
-        subscription.touch(self.now);
-        if send_initial_values {
-            subscription.resend();
-        }
-        // What rang for it elsewhere does not ring here.
-        subscription.wake = Instant::default();
-        self.timers.follow(&mut subscription);
-        let available = subscription.available();
-        self.subscriptions.insert(id, *subscription);
-        TransferResult {
-            status_code: StatusCode::Good,
-            available_sequence_numbers: Some(available),
-        }
+        Ok(subscription)
     }
 }

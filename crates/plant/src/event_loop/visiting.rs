@@ -5,13 +5,11 @@
 
 use std::sync::Arc;
 
-use wire::time::Instant;
 use wire::types::StatusCode;
 
 use super::between_loops::{Caller, Moved, Welcome, Wish};
 use super::{Account, EventLoop, Mail, SlotId};
 use crate::space;
-use crate::subscription::Subscription;
 
 /// A session that is to move once nothing is under way for it.
 pub struct Departure {
@@ -24,7 +22,7 @@ impl EventLoop {
     /// Another loop has a connection that wants to activate a session.
     pub(super) fn grant(&mut self, wish: Wish) {
         let token = space::raw(&wish.request.request_header.authentication_token);
-        let result = match self.sessions.find(token) {
+        let result = match self.house.sessions.find(token) {
             Ok(session) => self.activate(session, wish.caller, wish.channel, &wish.request),
             // It moved on meanwhile, perhaps even to where it is wanted.
             Err(status) => match self.home_of(token) {
@@ -63,13 +61,9 @@ impl EventLoop {
         let Some(home) = self.loops.get(caller.core).cloned() else {
             return;
         };
-        let Some(held) = self.sessions.part_with(session) else {
+        let Some((held, subscriptions)) = self.house.part_with(session) else {
             return self.turn_down(caller, StatusCode::BadSessionIdInvalid);
         };
-        let numbers = held.subscriptions.iter();
-        let subscriptions: Vec<Subscription> = numbers
-            .filter_map(|number| self.subscriptions.remove(number))
-            .collect();
         let key = held.key;
         let records: Vec<_> = subscriptions
             .iter()
@@ -105,16 +99,7 @@ impl EventLoop {
             subscriptions,
             welcome,
         } = moved;
-        let (owner, number) = (Arc::clone(&session.owner), session.record.number);
-        let id = self.sessions.take_in(session);
-        for mut subscription in subscriptions {
-            subscription.join(id, number, &owner);
-            // What rang for it elsewhere does not ring here.
-            subscription.wake = Instant::default();
-            self.timers.follow(&mut subscription);
-            self.subscriptions.insert(subscription.id, subscription);
-        }
-        self.watch(id);
+        let id = self.house.take_in(session, subscriptions);
         self.seat(id, asked, welcome);
         self.flush(asked.link);
     }

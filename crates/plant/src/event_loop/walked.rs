@@ -28,9 +28,10 @@ impl EventLoop {
         head: &RequestHead<'_>,
     ) {
         let (shared, now) = (&self.shared, self.now);
-        let (Some(there), Some(held)) =
-            (self.links.get_mut(asked.link), self.sessions.get(session))
-        else {
+        let (Some(there), Some(held)) = (
+            self.links.get_mut(asked.link),
+            self.house.sessions.get(session),
+        ) else {
             return;
         };
         let account = Account::of(session, service(head.type_id));

@@ -73,9 +73,7 @@ impl EventLoop {
         let session = link.long.as_ref().and_then(|long| long.session());
         let mut hall = Hall {
             shared: &self.shared,
-            sessions: &mut self.sessions,
-            subscriptions: &mut self.subscriptions,
-            timers: &mut self.timers,
+            house: &mut self.house,
             now: self.now,
         };
         let mut work = Work::turn();
