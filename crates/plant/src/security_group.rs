@@ -9,7 +9,7 @@ use plan::unit::duration::nanos;
 use wire::policy::pubsub::{PubSubPolicy, RawKey, SecurityKeys, token_after};
 use wire::time::Instant;
 
-use crate::users::Rights;
+use crate::space::Rights;
 
 /// Who shares keys, and how long each of them holds.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,19 +22,19 @@ use crate::dialler;
 use crate::event_loop::{EventLoop, Mail, Post};
 use crate::fault::{Fault, FaultCount, NoSuchNode};
 use crate::internals::{self, Workings};
-use crate::ledger::{GroundTruth, Ledger, Tally};
+use crate::ledger::{Ledger, Tally};
 use crate::line::Line;
 use crate::listening::{Listening, Way};
 use crate::nodeset::NodeSet;
 use crate::pool::{HELPERS, Pool};
+use crate::server_nodes::publish_subscribe::{self, Publisher};
+use crate::server_nodes::server_object::Own;
+use crate::server_nodes::{certificate_directory, security_groups, server_object};
+use crate::service::truth::GroundTruth;
 use crate::shared::Shared;
 use crate::signals::{DatagramFaults, Signals};
 use crate::site::{Place, Site};
-use crate::space::publish_subscribe::{self, Publisher};
-use crate::space::server_object::Own;
-use crate::space::{
-    Builder, Space, certificate_directory, plant_object, security_groups, server_object, standard,
-};
+use crate::space::{Builder, Space, plant_object, standard};
 use crate::start_error::StartError;
 use crate::status::Status;
 use crate::tls_acceptor::TlsAcceptor;

@@ -13,16 +13,16 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::diagnostics::{Register, session_node};
 use crate::directory::Directory;
-use crate::event::Audit;
 use crate::fault::Faults;
 use crate::internals::Workings;
 use crate::ledger::Ledger;
 use crate::refused::Book;
 use crate::security_group::SecurityGroups;
+use crate::server_nodes::publish_subscribe::Publisher;
+use crate::server_nodes::server_object::Own;
 use crate::session::Homes;
 use crate::space::Space;
-use crate::space::publish_subscribe::Publisher;
-use crate::space::server_object::Own;
+use crate::space::event::Audit;
 use crate::status::Status;
 
 /// What all threads of a server share.

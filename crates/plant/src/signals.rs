@@ -6,9 +6,9 @@ use plan::DatagramFate;
 use wire::template::walk::BuiltInType;
 
 use crate::fault::Class;
+use crate::server_nodes::publish_subscribe::DataSetField;
 use crate::shared::Shared;
 use crate::space::NodeIndex;
-use crate::space::publish_subscribe::DataSetField;
 
 /// The faults of a server that are about the datagrams by which its signals are published.
 pub struct DatagramFaults(Arc<Shared>);

@@ -7,9 +7,10 @@ use wire::policy::pubsub::SecurityKeys;
 
 use crate::counters::Counted;
 use crate::fault::FaultCount;
-use crate::ledger::{GroundTruth, Taking, Tally};
+use crate::ledger::{Taking, Tally};
 use crate::refused::Refused;
 use crate::security_group::GroupCount;
+use crate::service::truth::{self, GroundTruth};
 use crate::shared::Shared;
 
 /// What somebody can know of a server who does not own it. Cheap to copy.
@@ -52,7 +53,7 @@ impl Watch {
 
     /// How clients took what there was for them, and what they owe now.
     pub fn taking(&self) -> Taking {
-        crate::ledger::taking(&self.0, self.0.clock.now())
+        truth::taking(&self.0, self.0.clock.now())
     }
 
     /// What its loops did, and what waited for them.

@@ -11,15 +11,14 @@ use wire::types::{
     Variant,
 };
 
-use super::kind::Field;
-use super::motion::Motion;
-use super::payload::{self, Content};
 use super::{Does, Group, MethodNode, Namespace, Plant, Values, data_type};
-use crate::history::{self, History, Past, Ring};
+use crate::space::history::{self, History, Past, Ring};
+use crate::space::motion::payload::{self, Content};
+use crate::space::motion::{Field, Motion};
 use crate::space::value::{Blob, Scalar};
 use crate::space::{
     Body, Builder, FullNames, Method, Names, Node, NodeIndex, Shape, Source, Stamp, Variable,
-    access,
+    access, below,
 };
 
 /// A namespace index that a plant must have and another one has.
@@ -366,16 +365,6 @@ fn zone(zones: &[String], folder: &str) -> u8 {
 
 /// The namespace of units that no table has.
 const UNITS: &str = "http://www.opcfoundation.org/UA/units/un/cefact";
-
-/// An id for something that belongs to a node: the text of its id and a name.
-pub(crate) fn below(id: &NodeId, name: &str) -> NodeId {
-    let text = match &id.identifier {
-        Identifier::Numeric(number) => number.to_string(),
-        Identifier::String(text) => text.to_string(),
-        other => other.to_string(),
-    };
-    NodeId::new(id.namespace, format!("{text}.{name}"))
-}
 
 fn argument(field: &Field, indices: &[u16]) -> ExtensionObject {
     ExtensionObject::from_message(Argument {

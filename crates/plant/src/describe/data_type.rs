@@ -7,7 +7,7 @@ use wire::types::{
     StructureType, Variant,
 };
 
-use super::kind::{Enumeration, Field, Structure, index};
+use crate::space::motion::kind::{Enumeration, Field, Structure, index};
 use crate::space::{Body, Builder, FullNames, Names, Node, encode};
 
 /// Adds a structure and its encoding.

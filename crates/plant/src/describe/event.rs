@@ -2,11 +2,11 @@
 
 use wire::types::{NodeId, ObjectId, ObjectTypeId, ReferenceTypeId};
 
-use super::build::{Site, below};
-use crate::event::condition::Condition;
-use crate::event::{Beat, EventKind, Group, Source, nodes};
-use crate::file::terms::{Ids, Template};
-use crate::space::Body;
+use super::build::Site;
+use crate::space::event::condition::Condition;
+use crate::space::event::{Beat, EventKind, Group, Source, nodes};
+use crate::space::{Body, below};
+use crate::terms::{Ids, Template};
 
 /// Sources that are alike.
 #[derive(Debug, Clone)]

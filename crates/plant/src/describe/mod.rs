@@ -3,9 +3,6 @@
 mod build;
 mod data_type;
 mod event;
-pub mod kind;
-pub mod motion;
-pub mod payload;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,18 +14,16 @@ use wire::channel::Protection;
 use wire::policy::Mode;
 use wire::url::Url;
 
-pub(crate) use build::below;
 pub use build::{IndexTaken, Stored};
 pub use event::EventSources;
-pub use kind::{Enumeration, Field, Kind, Structure};
-pub use motion::{How, Motion};
 
 use crate::fault::Fault;
-use crate::file::terms::{Id, Ids, Template};
 use crate::limits::{Limits, Transfer};
 use crate::security_group::SecurityGroup;
-use crate::space::Pattern;
-use crate::users::{PasswordHash, Rights, TokenHash};
+pub use crate::space::motion::{Enumeration, Field, How, Kind, Motion, Structure};
+use crate::space::{Pattern, Rights};
+use crate::terms::{Id, Ids, Template};
+use crate::users::{PasswordHash, TokenHash};
 
 /// A plant: its address space and how it is served.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use wire::types::StatusCode;
 use super::response::encode_fault;
 use super::{Asked, EventLoop, SlotId, Slots};
 use crate::diagnostics::{Service, SessionRecord};
-use crate::session::Session;
+use crate::service::session::Session;
 use crate::shared::Shared;
 
 /// The session that a request is counted for, and the service.

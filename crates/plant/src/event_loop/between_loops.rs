@@ -13,8 +13,9 @@ use wss::Tunnel;
 use super::link::Link;
 use super::{Asked, SlotId};
 use crate::service::call::Outcome;
+use crate::service::session::Session;
 use crate::service::steps::Making;
-use crate::session::{Owner, Session};
+use crate::session::Owner;
 use crate::subscription::Subscription;
 
 /// A connection on its way to the acceptor, with what is around the chunks of UACP on it.

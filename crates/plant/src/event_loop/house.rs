@@ -10,7 +10,8 @@ use super::session_table::Sessions;
 use super::{CROWD, Due, SlotId, Timers};
 use crate::internals::LoopWork;
 use crate::service::Desk;
-use crate::session::{Owner, Session};
+use crate::service::session::Session;
+use crate::session::Owner;
 use crate::shared::Shared;
 use crate::subscription::{Subscription, Subscriptions, Tick};
 

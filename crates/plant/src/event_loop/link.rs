@@ -17,11 +17,11 @@ use super::long::{Hall, Long, PIECE};
 use super::ready::Ready;
 use super::socket::Socket;
 use crate::advertise::Urls;
-use crate::event::{Audit, EventKind, Field};
 use crate::fault::MessageFate;
 use crate::line::Line;
 use crate::service::steps::Work;
 use crate::shared::Shared;
+use crate::space::event::{Audit, EventKind, Field};
 
 /// More than this waiting to be written, and a connection's requests are not looked at: who does
 /// not read his answers gets no more of them.

@@ -15,11 +15,11 @@ use super::house::Rang;
 use super::link::{HIGH_WATER, Link};
 use super::{Account, Asked, EventLoop, SlotId};
 use crate::diagnostics::{Service, session_node};
-use crate::event::{Audit, EventKind, Field};
 use crate::fault::MessageFate;
+use crate::service::session::PublishRequest;
 use crate::service::{canonical, write_head, write_len, write_null_array};
-use crate::session::PublishRequest;
 use crate::space;
+use crate::space::event::{Audit, EventKind, Field};
 use crate::subscription::{Delivery, Message, status_change};
 
 /// Bytes of a Publish response before subscriptionId and behind notificationMessage, but for the results of

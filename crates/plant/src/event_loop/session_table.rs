@@ -9,7 +9,8 @@ use wire::time::Instant;
 use wire::types::StatusCode;
 
 use super::{SlotId, Slots};
-use crate::session::{Session, SessionKey};
+use crate::service::session::Session;
+use crate::session::SessionKey;
 
 /// The sessions that live in a loop.
 pub struct Sessions {

@@ -22,13 +22,14 @@ use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
 use crate::endpoints::token_policy;
-use crate::event::{Audit, EventKind, Field};
 use crate::refused::Who;
-use crate::session::{Claim, MORE_LEN, Owner, SECRET_LEN, Session, SessionKey};
+use crate::service::session::Session;
+use crate::session::{Claim, MORE_LEN, Owner, SECRET_LEN, SessionKey};
 use crate::shared::random;
 use crate::space;
+use crate::space::Rights;
+use crate::space::event::{Audit, EventKind, Field};
 use crate::trust::TrustPolicy;
-use crate::users::Rights;
 
 /// What a job of a session costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use wire::types::{
 
 use crate::refused::Who;
 use crate::shared::Shared;
-use crate::users::Rights;
+use crate::space::Rights;
 
 /// Who a user says to be. What they prove it with is in none of it.
 pub fn who(token: &ExtensionObject) -> Who {

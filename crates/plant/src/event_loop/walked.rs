@@ -11,12 +11,12 @@ use super::response::encode_fault;
 use super::session_table::Sessions;
 use super::{Account, Asked, EventLoop, SlotId};
 use crate::diagnostics::Service;
+use crate::service::session::Session;
 use crate::service::steps::Work;
 use crate::service::write::By;
 use crate::service::{Refusal, canonical, read, write};
-use crate::session::Session;
 use crate::shared::Shared;
-use crate::users::Rights;
+use crate::space::Rights;
 
 impl EventLoop {
     /// Services that are answered while the request is read: nothing is built in between.

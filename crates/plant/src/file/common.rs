@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::error::{Complaint, Read};
-use super::terms::Ids;
+use crate::terms::Ids;
 
 /// As many as a server can find by an index and still have room for aliases.
 const MOST: u64 = 100_000_000;

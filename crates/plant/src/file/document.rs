@@ -8,11 +8,11 @@ use toml::{Spanned, Value};
 use super::event::EventsTable;
 use super::pattern;
 use super::security_group::SecurityGroupTable;
-use super::terms::{Id, Ids, Room, Size, Span, Template};
 use super::users::{GroupTable, UserTable};
 use crate::describe::{Does, Right};
 use crate::fault::Fault;
 use crate::limits::Transfer;
+use crate::terms::{Id, Ids, Room, Size, Span, Template};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,10 +8,10 @@ use toml::Spanned;
 
 use super::common::{self, path};
 use super::error::{Complaint, Read};
-use super::terms::{Ids, Template};
 use crate::describe::EventSources;
-use crate::event::source::LIMITS;
-use crate::event::{Beat, EventKind};
+use crate::space::event::source::LIMITS;
+use crate::space::event::{Beat, EventKind};
+use crate::terms::{Ids, Template};
 
 /// Sources of one group at most: each is an object, and a condition some thirty nodes more.
 const MOST: u64 = 1_000_000;

@@ -12,11 +12,11 @@ use super::document::{Access, Depth, SignalsTable};
 use super::error::{Complaint, Read};
 use super::pattern::Written;
 use super::replay;
-use super::terms::{Ids, Span, Template};
 use super::types::Types;
-use crate::describe::payload::{self, Content};
 use crate::describe::{Group, Kind, Shaped, Start, Values};
 use crate::space::access;
+use crate::space::motion::payload::{self, Content};
+use crate::terms::{Ids, Span, Template};
 
 /// Elements of an array: 16 Mi.
 const MOST_ELEMENTS: u64 = 1 << 24;

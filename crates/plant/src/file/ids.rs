@@ -7,8 +7,8 @@ use toml::Spanned;
 use wire::types::{Identifier, NodeId};
 
 use super::error::Complaint;
-use super::terms::{Id, Ids};
 use crate::describe::Group;
+use crate::terms::{Id, Ids};
 
 /// The ids that are taken.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use toml::Spanned;
 
 use super::document::LimitsTable;
 use super::error::Complaint;
-use super::terms::{Room, Span};
 use crate::limits::Limits;
+use crate::terms::{Room, Span};
 
 /// Chunks have to be at least this large (Part 6, 7.1.2.3).
 const LEAST_BUFFER: u32 = wire::frame::MIN_BUFFER;

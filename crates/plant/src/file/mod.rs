@@ -16,7 +16,6 @@ mod pattern;
 mod read;
 mod replay;
 mod security_group;
-pub mod terms;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -8,7 +8,7 @@ use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::{Spanned, Value};
 
-use super::terms::Span;
+use crate::terms::Span;
 
 /// A pattern. `pattern = "sine"`, or `pattern = { sine = { period = "1m" } }`.
 #[derive(Debug)]

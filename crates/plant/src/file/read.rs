@@ -17,7 +17,6 @@ use super::ids::Taken;
 use super::limits;
 use super::origin::origin;
 use super::security_group;
-use super::terms::{Id, Span};
 use super::types::Types;
 use super::users::{Groups, rights};
 use crate::describe::{
@@ -25,7 +24,8 @@ use crate::describe::{
 };
 use crate::directory::REGISTER_EVERY;
 use crate::security_group::SecurityGroup;
-use crate::users::Rights;
+use crate::space::Rights;
+use crate::terms::{Id, Span};
 
 /// What a plant is called that does not say.
 const NAME: &str = "plant";

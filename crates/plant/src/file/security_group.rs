@@ -5,9 +5,9 @@ use toml::Spanned;
 use wire::policy::Mode;
 
 use super::error::{Complaint, Read};
-use super::terms::Span;
 use crate::describe::{Secured, User};
 use crate::security_group::SecurityGroup;
+use crate::terms::Span;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,8 +8,8 @@ use toml::Spanned;
 use super::document::{EnumerationTable, FieldTable, StructureTable};
 use super::error::Complaint;
 use super::ids::Taken;
-use super::terms::Id;
 use crate::describe::{Enumeration, Field, Kind, Structure};
+use crate::terms::Id;
 
 /// The longest array in a structure.
 const LONGEST: u32 = 1 << 20;

@@ -8,7 +8,9 @@ use toml::Spanned;
 use super::common::path;
 use super::error::{Complaint, Read};
 use crate::describe::{Right, User};
-use crate::users::{Rights, TokenHash, ZONES};
+use crate::space::Rights;
+use crate::space::rights::ZONES;
+use crate::users::TokenHash;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

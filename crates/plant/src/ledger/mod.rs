@@ -7,12 +7,9 @@
 mod page;
 mod taking;
 mod tally;
-mod truth;
 
 pub use taking::{Taking, TakingNow, Took};
 pub use tally::{ItemKind, Load, Messages, Tally, Values};
-pub(crate) use truth::taking;
-pub use truth::{GroundTruth, Updates};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

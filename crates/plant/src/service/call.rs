@@ -10,8 +10,8 @@ use wire::types::{
 
 use super::steps::Steps;
 use super::{Desk, operations};
+use crate::space::Rights;
 use crate::space::{Body, Method, NodeIndex, Space, attribute};
-use crate::users::Rights;
 
 /// What a method gives: its output arguments, or a status and one for each input argument.
 pub type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;

@@ -4,9 +4,9 @@ use pki::Moment;
 use wire::types::{CallMethodRequest, CallRequest, DateTime, StatusCode, Variant};
 
 use super::call::{Outcome, find, mismatch, one};
+use crate::space::Rights;
 use crate::space::{Method, Space};
 use crate::trust::Checked;
-use crate::users::Rights;
 
 /// More certificates of one request are not checked: each may take as long as an authority does.
 const MOST: usize = 16;

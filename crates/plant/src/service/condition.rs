@@ -6,8 +6,8 @@ use wire::types::{LocalizedText, NodeId, StatusCode, Variant};
 
 use super::Desk;
 use super::call::{Outcome, mismatch, none};
-use crate::event::Deed;
-use crate::event::condition::Comment;
+use crate::space::event::Deed;
+use crate::space::event::condition::Comment;
 
 impl Desk<'_> {
     /// Enable, Disable, AddComment, Acknowledge or Confirm.

@@ -8,13 +8,13 @@ use wire::types::{
     MonitoredItemCreateResult, MonitoredItemModifyResult, MonitoringParameters, NodeId, StatusCode,
 };
 
-use crate::event::EventFilter;
-use crate::event::clause::{Judged, tells_of_events};
 use crate::shared::Shared;
+use crate::space::Rights;
 use crate::space::attribute::{self, id};
 use crate::space::encode;
+use crate::space::event::EventFilter;
+use crate::space::event::clause::{Judged, tells_of_events};
 use crate::subscription::{EventItem, EventParameters, Subscription};
-use crate::users::Rights;
 
 /// Why an item cannot be had, with what is wrong with its filter.
 type Refused = (StatusCode, Option<EventFilterResult>);

@@ -13,8 +13,8 @@ use wire::types::{
 use super::points::{Behind, Points};
 use super::steps::{Making, Steps, Work};
 use super::{Desk, count, operations, write_len};
-use crate::aggregate::{Aggregate, Configuration, Processed};
-use crate::history::Span;
+use crate::space::aggregate::{Aggregate, Configuration, Processed};
+use crate::space::history::Span;
 use crate::space::{NodeIndex, access, attribute, encode, range};
 
 /// Reads of a history that are not finished: the node, and what of it is left.

@@ -14,12 +14,12 @@ use wire::types::{
 
 use super::steps::{Steps, Work};
 use super::{Desk, event, operations};
-use crate::aggregate::{Aggregate, Configuration};
 use crate::shared::Shared;
+use crate::space::Rights;
+use crate::space::aggregate::{Aggregate, Configuration};
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Node, Source, Variable};
 use crate::subscription::{Filter, Folding, Item, Parameters, Watch};
-use crate::users::Rights;
 
 /// Items that are deleted in one go.
 const DELETED_TOGETHER: usize = 1_000;

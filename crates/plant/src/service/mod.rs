@@ -12,8 +12,10 @@ pub mod plant;
 pub mod points;
 pub mod read;
 pub mod security_keys;
+pub mod session;
 pub mod steps;
 pub mod subscription;
+pub mod truth;
 pub mod view;
 pub mod write;
 
@@ -22,10 +24,11 @@ use wire::template::walk::WalkError;
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use crate::event_loop::{SlotId, Timers};
-use crate::session::Session;
 use crate::shared::Shared;
+use crate::slots::SlotId;
 use crate::subscription::Subscriptions;
+use crate::timers::Timers;
+use session::Session;
 use steps::Steps;
 
 /// Why a request that is walked is not answered.

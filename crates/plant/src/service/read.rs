@@ -11,8 +11,8 @@ use super::steps::Work;
 use super::{Refusal, count, write_head, write_len, write_null_array};
 use crate::fault::Class;
 use crate::shared::Shared;
+use crate::space::Rights;
 use crate::space::attribute::{self, Reading, Timestamps};
-use crate::users::Rights;
 
 /// Bytes that are copied or measured in the time of a unit of work.
 const BYTES_IN_A_UNIT: usize = 64;

@@ -11,7 +11,8 @@ use wire::types::{Array, ByteString, StatusCode, Variant, VariantScalarTypeId};
 use super::Desk;
 use super::call::{Outcome, fit};
 use crate::security_group::{Group, SecurityGroup};
-use crate::space::{Method, security_groups};
+use crate::server_nodes::security_groups;
+use crate::space::Method;
 
 /// Longer than anybody waits for a key.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);

@@ -12,15 +12,15 @@ use wire::types::StatusCode;
 
 use super::steps::Work;
 use super::{Refusal, canonical, count, write_head, write_len, write_null_array};
-use crate::event::{Audit, EventKind, Field};
-use crate::history::{History, Past};
+use crate::server_nodes::server_object::ENABLED_FLAG;
 use crate::session::Owner;
 use crate::shared::Shared;
+use crate::space::Rights;
 use crate::space::attribute::{self, id};
-use crate::space::server_object::ENABLED_FLAG;
+use crate::space::event::{Audit, EventKind, Field};
+use crate::space::history::{History, Past};
 use crate::space::value::hold;
 use crate::space::{NodeIndex, Source, Stamp, Variable, access, range};
-use crate::users::Rights;
 
 /// Nodes of a request that are looked at in one go.
 const LOOKED_AT_ONCE: usize = 500;

@@ -7,7 +7,7 @@ use wire::types::{DataTypeId, NodeId, StatusCode, VariableId, Variant};
 use super::node::{Body, Node, Variable, access};
 use super::value::Stamp;
 use super::{NodeRef, Space, encode, range};
-use crate::users::{OWNERS, Rights};
+use crate::space::rights::{OWNERS, Rights};
 
 /// Numbers of the attributes (Part 6, A.1).
 #[allow(missing_docs, reason = "the specification's own names")]

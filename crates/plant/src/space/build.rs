@@ -14,8 +14,8 @@ use super::links::{Joined, Links, join_grown};
 use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::Source;
 use super::{FIRST_OF_SESSIONS, Rhythm, Space, encode};
-use crate::event::Events;
-use crate::history::Histories;
+use crate::space::event::Events;
+use crate::space::history::Histories;
 use wire::types::Variant;
 
 /// The namespace of OPC UA itself.

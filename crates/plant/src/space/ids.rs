@@ -125,3 +125,13 @@ pub fn raw(id: &NodeId) -> RawNodeId<'_> {
         },
     }
 }
+
+/// An id for something that belongs to a node: the text of its id and a name.
+pub fn below(id: &NodeId, name: &str) -> NodeId {
+    let text = match &id.identifier {
+        Identifier::Numeric(number) => number.to_string(),
+        Identifier::String(text) => text.to_string(),
+        other => other.to_string(),
+    };
+    NodeId::new(id.namespace, format!("{text}.{name}"))
+}

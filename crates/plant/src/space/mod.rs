@@ -1,19 +1,20 @@
 //! The address space: nodes and references, made once and then only read; values apart.
 
 mod added;
+pub mod aggregate;
 pub mod attribute;
 mod build;
-pub mod certificate_directory;
 pub mod encode;
+pub mod event;
+pub mod history;
 mod ids;
 mod links;
+pub mod motion;
 pub mod node;
 pub mod plant_object;
-pub mod publish_subscribe;
 pub mod range;
 mod rhythm;
-pub mod security_groups;
-pub mod server_object;
+pub mod rights;
 mod sessions;
 pub mod signal;
 pub mod standard;
@@ -27,6 +28,7 @@ pub use node::{
     Body, FullNames, Method, Names, Node, NodeIndex, Shape, Signature, Variable, access,
 };
 pub use rhythm::{Moves, Rhythm};
+pub use rights::Rights;
 pub use signal::{Pattern, Signal};
 pub use value::{Live, Source, Stamp};
 
@@ -39,10 +41,10 @@ use wire::template::walk::RawNodeId;
 use wire::types::{NodeId, QualifiedName, ReferenceTypeId};
 
 use crate::diagnostics::Register;
-use crate::event::Events;
-use crate::history::{Histories, History};
+use event::Events;
+use history::{Histories, History};
 use ids::Index;
-pub use ids::raw;
+pub use ids::{below, raw};
 use links::{Grown, Links};
 use sessions::Sessions;
 

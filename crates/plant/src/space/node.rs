@@ -7,7 +7,7 @@ use wire::template::walk::BuiltInType;
 use wire::types::{LocalizedText, NodeClass, NodeId, QualifiedName};
 
 use super::value::Source;
-use crate::event::Deed;
+use crate::space::event::Deed;
 
 /// A node's place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

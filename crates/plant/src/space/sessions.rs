@@ -12,7 +12,7 @@ use super::node::{Body, FullNames, Names, Node, NodeIndex, Shape, Variable};
 use super::value::{Source, Stamp};
 use super::{FIRST_OF_SESSIONS, Link, Space, encode};
 use crate::diagnostics::{Register, SessionRecord, Shown, session_node};
-use crate::users::{EVERYBODY, OWNERS};
+use crate::space::rights::{EVERYBODY, OWNERS};
 
 /// The namespace of sessions' ids.
 const NAMESPACE: u16 = 1;

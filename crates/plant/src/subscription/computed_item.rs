@@ -10,9 +10,9 @@ use wire::types::{NumericRange, StatusCode};
 use super::memory::Memory;
 use super::queue::{Encoded, Entry, Queue, Seen, dropped};
 use crate::ledger::Values;
+use crate::space::Rights;
 use crate::space::attribute::{self, id};
 use crate::space::{Body, NodeIndex, Space, range as part_of};
-use crate::users::Rights;
 
 /// What such an item keeps.
 #[derive(Debug, Default)]

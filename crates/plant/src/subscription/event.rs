@@ -8,8 +8,8 @@ use wire::types::{MonitoringMode, ObjectId, StatusCode};
 
 use super::links::Links;
 use super::memory::Memory;
-use crate::event::{Event, EventFilter, EventKind, Scope};
 use crate::ledger::{ItemKind, Load, Tally};
+use crate::space::event::{Event, EventFilter, EventKind, Scope};
 use crate::space::{NodeIndex, Space};
 
 /// What a client may change about an item of events, revised.

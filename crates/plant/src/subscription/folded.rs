@@ -3,8 +3,8 @@
 use wire::types::StatusCode;
 
 use super::queue::{Entry, Seen};
-use crate::aggregate::{Aggregate, Configuration, Fold, Known, Outcome, Sample};
 use crate::ledger::Values;
+use crate::space::aggregate::{Aggregate, Configuration, Fold, Known, Outcome, Sample};
 use crate::space::signal::Signal;
 
 /// Nanoseconds of a tick.

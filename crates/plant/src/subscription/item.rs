@@ -13,9 +13,9 @@ use super::folded::{self, Folded, Folding};
 use super::links::Links;
 use super::memory::Memory;
 use super::queue::{Entry, OVERFLOW, Seen, dropped};
-use crate::aggregate::Outcome;
 use crate::fault::Mark;
 use crate::ledger::{ItemKind, Tally, Values};
+use crate::space::aggregate::Outcome;
 use crate::space::attribute::{Timestamps, id};
 use crate::space::{NodeIndex, NodeRef, Signal, Source, Space};
 

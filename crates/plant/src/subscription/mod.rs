@@ -39,9 +39,9 @@ use wire::budget::Budget;
 use wire::time::{Instant, Now};
 
 use crate::diagnostics::SubscriptionRecord;
-use crate::event_loop::SlotId;
 use crate::ledger::{Account, Ledger};
 use crate::session::Owner;
+use crate::slots::SlotId;
 use kept::Kept;
 use looking::Look;
 use memory::Memory;

@@ -21,9 +21,9 @@ use wire::template::walk::RawVariant;
 use wire::types::StatusCode;
 
 use crate::describe::Stored;
-use crate::history::Past;
 use crate::internals::{Passes, Updating};
 use crate::shared::Shared;
+use crate::space::history::Past;
 use crate::space::{Source, Stamp};
 use crew::{Bell, Crew};
 use shared_thread::Stop;

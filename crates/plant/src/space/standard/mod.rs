@@ -10,7 +10,7 @@ use wire::types::{ExtensionObject, MethodId, ReferenceTypeId, StructureDefinitio
 use super::build::{Base, Builder};
 use super::node::{Body, Method};
 use super::{encode, structures};
-use crate::event::Deed;
+use crate::space::event::Deed;
 use table::{Entry, entries};
 
 /// The methods of it that do something here.

@@ -18,7 +18,7 @@ use wire::types::{
 use super::{
     Delivery, Filter, Item, Message, Parameters, Subscription, Terms, Tick, Watch, status_change,
 };
-use crate::event_loop::SlotId;
+use crate::slots::SlotId;
 use crate::space::attribute::Timestamps;
 use crate::space::value::Scalar;
 use crate::space::{

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wire::time::Instant;
 
-use super::slots::SlotId;
+use crate::slots::SlotId;
 use crate::subscription::Subscription;
 
 /// Whose time it is.

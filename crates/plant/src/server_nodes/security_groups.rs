@@ -4,11 +4,11 @@ use wire::types::{
     DataTypeId, NodeId, ObjectId, ObjectTypeId, ReferenceTypeId, UAString, VariableId, Variant,
 };
 
-use super::build::Builder;
-use super::node::Body;
-use super::plant_object::NAMESPACE;
-use super::standing::constant;
 use crate::security_group::SecurityGroup;
+use crate::space::Builder;
+use crate::space::node::Body;
+use crate::space::plant_object::NAMESPACE;
+use crate::space::standing::constant;
 
 /// The node of a group in a server with these namespaces.
 pub fn node(namespaces: &[String], id: &str) -> Option<NodeId> {

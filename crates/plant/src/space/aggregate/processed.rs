@@ -6,7 +6,7 @@ use super::configuration::Configuration;
 use super::fold::{Fold, Known, Outcome};
 use super::function::Aggregate;
 use super::sample::Sample;
-use crate::history::{Cursor, History, Span};
+use crate::space::history::{Cursor, History, Span};
 
 /// How many values before an interval are looked at for one that is not bad (Part 13, 3.1.8: how far is up to the server).
 const BACK: usize = 256;
@@ -160,7 +160,7 @@ impl Processed {
     fn begin(
         &self,
         interval: &Interval,
-        page: &impl Fn(&Span, usize) -> crate::history::Page,
+        page: &impl Fn(&Span, usize) -> crate::space::history::Page,
     ) -> Fold {
         let mut fold = Fold::new(
             self.aggregate,
@@ -196,7 +196,7 @@ impl Processed {
 }
 
 /// Where a history begins and ends.
-fn known(page: &impl Fn(&Span, usize) -> crate::history::Page) -> Known {
+fn known(page: &impl Fn(&Span, usize) -> crate::space::history::Page) -> Known {
     let ahead = Span {
         start: Some(0),
         end: None,

@@ -8,7 +8,7 @@ use wire::types::{
 
 use super::EventKind;
 use super::field::{FIELDS, Row};
-use crate::describe::below;
+use crate::space::below;
 use crate::space::{Body, Builder, FullNames, Names, Node, Shape, Source, Stamp, Variable, encode};
 
 /// Bit SubscribeToEvents of the EventNotifier attribute (Part 3, 8.59).

@@ -9,21 +9,21 @@ use wire::types::{
     VariableId, Variant,
 };
 
-use super::build::Builder;
-use super::encode;
-use super::node::{Body, Shape, Variable, access};
 use super::publish_subscribe::Publisher;
-use super::standing::{constant, set};
-use super::value::{Scalar, Source, Stamp};
 use crate::config::Config;
 use crate::counters::{Counted, Counters};
 use crate::diagnostics::{
     Register, publishing_intervals, security_array, session_array, subscription_array,
 };
-use crate::event::nodes::SUBSCRIBE;
 use crate::internals::Workings;
 use crate::ledger::Ledger;
 use crate::limits::Limits;
+use crate::space::Builder;
+use crate::space::encode;
+use crate::space::event::nodes::SUBSCRIBE;
+use crate::space::node::{Body, Shape, Variable, access};
+use crate::space::standing::{constant, set};
+use crate::space::value::{Scalar, Source, Stamp};
 use crate::status::Status;
 
 /// What a server knows of itself, and tells in its Server object.
@@ -213,8 +213,8 @@ fn capabilities(builder: &mut Builder, limits: &Limits) {
     ] {
         constant(builder, id, points);
     }
-    crate::history::describe(builder, limits);
-    crate::aggregate::announce(builder);
+    crate::space::history::describe(builder, limits);
+    crate::space::aggregate::announce(builder);
     let message = limits.sizes.receive_message;
     for (id, limit) in [
         (

@@ -1,13 +1,17 @@
 //! How any value moves with time: numbers by a pattern, everything else by counting.
 
+pub mod kind;
+pub mod payload;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use wire::template::walk::BuiltInType;
 
-use super::kind::Kind;
-use super::payload::{self, Content};
-use crate::space::{Moves, Pattern, Rhythm, Signal};
+pub use kind::{Enumeration, Field, Kind, Structure};
+
+use super::{Moves, Pattern, Rhythm, Signal};
+use payload::Content;
 
 /// What makes a value move.
 #[derive(Debug, Clone)]

@@ -10,13 +10,13 @@ use wire::types::{
     QualifiedName, ReferenceTypeId, UAString, VariableId, VariableTypeId, Variant,
 };
 
-use super::build::Builder;
-use super::encode;
-use super::node::{Body, FullNames, Names, Node, Shape, Variable};
-use super::plant_object::NAMESPACE;
-use super::standing::constant;
-use super::value::{Source, Stamp};
 use crate::describe::Publishing;
+use crate::space::Builder;
+use crate::space::encode;
+use crate::space::node::{Body, FullNames, Names, Node, Shape, Variable};
+use crate::space::plant_object::NAMESPACE;
+use crate::space::standing::constant;
+use crate::space::value::{Source, Stamp};
 
 /// What is published, as values that nodes have: known once all signals are there.
 #[derive(Debug, Default)]

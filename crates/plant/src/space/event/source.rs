@@ -5,7 +5,7 @@ use wire::types::NodeId;
 
 use super::condition::Condition;
 use super::{Beat, EventKind};
-use crate::file::terms::Template;
+use crate::terms::Template;
 
 /// Sources that are alike: event `m` of the group is raised by source `(m − 1) mod count`.
 #[derive(Debug)]

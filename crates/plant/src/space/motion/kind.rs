@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wire::template::walk::BuiltInType;
 use wire::types::{DataTypeId, NodeId};
 
-use crate::file::terms::Id;
+use crate::terms::Id;
 
 /// The type of a value, or of an element of an array.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use wire::template::walk::BuiltInType;
 use wire::types::StatusCode;
 
 use super::*;
-use crate::history::{History, Past, Ring};
 use crate::space::Stamp;
+use crate::space::history::{History, Past, Ring};
 
 const SECOND: i64 = 10_000_000;
 /// Noon.

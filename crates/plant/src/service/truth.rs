@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use std::time::SystemTime;
 
-use super::{Subscriptions, Taking};
 use crate::clock::unix_ns;
 use crate::counters::Counted;
 use crate::fault::FaultCount;
+use crate::ledger::{Subscriptions, Taking};
+use crate::server_nodes::publish_subscribe;
 use crate::shared::Shared;
-use crate::space::{Source, Space, publish_subscribe};
+use crate::space::{Source, Space};
 use wire::time::Now;
 
 /// How often values were renewed since the server started, watched or not.

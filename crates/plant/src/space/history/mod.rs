@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use wire::types::{DataValue, DateTime, StatusCode, Variant};
 
-use crate::describe::Motion;
+use crate::space::motion::Motion;
 use crate::space::{NodeIndex, encode};
 
 /// What one variable was.

@@ -5,8 +5,8 @@ use wire::types::{
     ReferenceTypeId, Variant,
 };
 
-use super::build::Builder;
-use super::node::{Body, Method};
+use crate::space::Builder;
+use crate::space::node::{Body, Method};
 
 const NAMESPACE: &str = "http://opcfoundation.org/UA/GDS/";
 
