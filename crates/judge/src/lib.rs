@@ -38,7 +38,6 @@ pub mod security;
 mod shape;
 mod slope;
 mod steady;
-pub mod subscriptions;
 mod threshold;
 mod verdict;
 
@@ -53,6 +52,7 @@ pub use shape::Shape;
 pub use slope::Slope;
 pub use steady::{Allowed, Course, Drift, Outage, Settling};
 pub use threshold::{Measured, expectations, figure_of};
+pub use verdict::subscriptions;
 pub use verdict::{
     CoreUse, EndedBy, Evidence, Judgement, Load, Missing, OwnLimit, ServerUse, Sessions, lower,
     worst,

@@ -7,8 +7,10 @@ use x509_parser::extensions::ParsedExtension;
 use x509_parser::oid_registry as oid;
 use x509_parser::prelude::{CertificateRevocationList, FromDer};
 
-use crate::certificate::{Certificate, CertificateError, without_leading_zeros};
+use crate::certificate::Certificate;
+use crate::der::without_leading_zeros;
 use crate::encoding;
+use crate::error::CertificateError;
 use crate::moment::Moment;
 use crate::name::Name;
 use crate::signature::Signed;

@@ -85,6 +85,12 @@ pub(crate) fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A number as few bytes have it.
+pub(crate) fn without_leading_zeros(bytes: &[u8]) -> &[u8] {
+    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+    bytes.get(zeros..).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

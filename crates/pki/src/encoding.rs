@@ -1,6 +1,6 @@
 //! Files hold DER or PEM; which one shows in their bytes, not in their names.
 
-use crate::certificate::CertificateError;
+use crate::error::CertificateError;
 
 /// The bytes of a DER file, or the contents of the PEM blocks with this tag.
 pub(crate) fn blocks(bytes: &[u8], tag: &str) -> Result<Vec<Vec<u8>>, CertificateError> {

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::certificate::{Certificate, PublicKey};
+use crate::certificate::Certificate;
 use crate::curve::Curve;
+use crate::public_key::PublicKey;
 use crate::refusal::{Reason, Refusal};
 use crate::signature::Hash;
 

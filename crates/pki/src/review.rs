@@ -1,8 +1,9 @@
 //! What a strict peer could hold against a certificate, for whoever has to mend it.
 
-use crate::certificate::{Certificate, PublicKey};
+use crate::certificate::Certificate;
 use crate::moment::Moment;
 use crate::policy::KeyRule;
+use crate::public_key::PublicKey;
 use crate::usage::Usage;
 
 /// Time enough to get a new one.

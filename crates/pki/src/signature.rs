@@ -9,8 +9,8 @@ use x509_parser::oid_registry as oid;
 use x509_parser::signature_algorithm::RsaSsaPssParams;
 use x509_parser::x509::AlgorithmIdentifier;
 
-use crate::certificate::PublicKey;
 use crate::der;
+use crate::public_key::PublicKey;
 
 /// How a signature is formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

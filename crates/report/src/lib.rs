@@ -49,6 +49,7 @@ mod sweep;
 mod table;
 pub mod trend;
 pub mod trends;
+mod unit;
 pub mod watch;
 mod workload;
 

@@ -4,7 +4,7 @@ use judge::compare::Metric;
 use plan::Unit;
 use record::average::mean;
 
-use crate::html::Kind;
+use crate::unit::Kind;
 
 /// How its values are shown.
 pub(crate) fn kind(metric: Metric) -> Kind {

@@ -5,7 +5,8 @@ use record::run::{ByHand, Phase, Verdict};
 use super::Evidence;
 use super::missing::{Missing, lower};
 use super::reason::{Ground, Reason};
-use crate::{diagnostics, subscriptions};
+use super::subscriptions;
+use crate::diagnostics;
 
 /// What is known of a phase, until nothing more comes.
 #[derive(Debug, Clone, Default)]

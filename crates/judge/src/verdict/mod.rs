@@ -10,6 +10,7 @@ mod missing;
 pub(crate) mod reason;
 mod server;
 pub(crate) mod status;
+pub mod subscriptions;
 mod text;
 pub(crate) mod words;
 

@@ -8,7 +8,7 @@ use x509_parser::extensions::{
 use x509_parser::oid_registry as oid;
 use x509_parser::prelude::X509Extension;
 
-use super::error::CertificateError;
+use crate::error::CertificateError;
 use crate::name::printable;
 use crate::usage::{ExtendedUsage, Usage};
 

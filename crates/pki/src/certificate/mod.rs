@@ -1,8 +1,6 @@
 //! An X.509 certificate, parsed once from any bytes.
 
-mod error;
 mod extensions;
-mod public_key;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,12 +8,12 @@ use std::net::IpAddr;
 use aws_lc_rs::digest;
 use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
-pub use error::{CertificateError, MAX_SENT};
-pub use public_key::PublicKey;
-
+use crate::der::without_leading_zeros;
 use crate::encoding;
+use crate::error::{CertificateError, MAX_SENT};
 use crate::moment::Moment;
 use crate::name::Name;
+use crate::public_key::PublicKey;
 use crate::signature::{SignatureAlgorithm, Signed};
 use crate::usage::{ExtendedUsage, Usage};
 use extensions::Extensions;
@@ -299,9 +297,4 @@ pub(crate) fn thumbprint(der: &[u8]) -> [u8; 20] {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02X}")).collect()
-}
-
-pub(crate) fn without_leading_zeros(bytes: &[u8]) -> &[u8] {
-    let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-    bytes.get(zeros..).unwrap_or_default()
 }

@@ -22,7 +22,7 @@ pub use answer::Answers;
 pub use authority::{Authority, Revoked};
 pub use request::{DEFAULT_DAYS, Request};
 
-use crate::certificate::CertificateError;
+use crate::error::CertificateError;
 use crate::key::KeyError;
 use crate::moment::Moment;
 

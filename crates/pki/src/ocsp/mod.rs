@@ -4,8 +4,9 @@ mod response;
 
 use aws_lc_rs::digest::{self, Algorithm};
 
-use crate::certificate::{Certificate, without_leading_zeros};
+use crate::certificate::Certificate;
 use crate::der;
+use crate::der::without_leading_zeros;
 use crate::moment::Moment;
 
 pub use response::OcspResponse;

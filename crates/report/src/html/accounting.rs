@@ -6,8 +6,8 @@ use record::run::{Found, Outcome, Phase, Run, Subscriptions};
 use super::fairness;
 use super::place::place;
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use super::witness::beside;
+use crate::unit::Kind;
 
 /// The accounting of notifications, where there were any.
 pub(super) fn accounting(run: &Run, phase: &Phase) -> Markup {

@@ -9,10 +9,10 @@ use super::chart::{Chart, Drawn, Series};
 use super::parts::{Span, spans};
 use super::scale::{Scale, Spread as Axis};
 use super::table::{Cell, Table};
-use super::unit::{Kind, when};
 use crate::attack::{how, ink, interval, percentiles};
 use crate::page::counted;
 use crate::style::Ink;
+use crate::unit::{Kind, when};
 
 pub(super) fn page(sheet: &Sheet) -> Markup {
     let (class, word) = headline(sheet);

@@ -8,9 +8,9 @@ use super::measured::{interval, looked_at, values};
 use super::parts::{Span, spans};
 use super::rows::{LEFT, Rows};
 use super::scale::Scale;
-use super::unit::Kind;
 use crate::pictures::{Length, Lengths};
 use crate::points::{Point, Points};
+use crate::unit::Kind;
 
 /// More bars are no picture any more.
 const MOST: usize = 24;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use maud::{Markup, PreEscaped, html};
 
 use super::scale::Scale;
-use super::unit::raw;
+use crate::unit::raw;
 
 /// How wide a picture is drawn. Its texts keep their size, so a narrow screen gets a drawing of its own.
 #[derive(Clone, Copy)]

@@ -6,9 +6,9 @@ use maud::{Markup, html};
 use super::contents::Contents;
 use super::table::{Cell, Table};
 use super::trend;
-use super::unit::Kind;
 use crate::compared::{At, Compared, explained, remark, wanted};
 use crate::metric::{changed_by, kind, probability};
+use crate::unit::Kind;
 
 const fn ink(outcome: Outcome) -> &'static str {
     match outcome {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use record::run::{CounterUsage, Figure, Phase};
 
 use super::table::{Cell, Table};
-use super::unit::Kind;
+use crate::unit::Kind;
 
 /// A row for each process that was counted, and one for each of its threads by name.
 pub(super) fn counters(phase: &Phase) -> Markup {

@@ -6,7 +6,7 @@ use record::run::{Course, Phase, Run, UsageSeries};
 use super::chart::{Chart, Drawn, Series, Zone};
 use super::latency::{all, seen_first};
 use super::scale::{Scale, Spread};
-use super::unit::Kind;
+use crate::unit::Kind;
 
 /// A phase and when it began, in seconds of the run.
 type Placed<'a> = (f64, &'a Phase);

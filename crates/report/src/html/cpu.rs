@@ -7,9 +7,9 @@ use record::run::{CpuCourse, Phase, UsageSeries};
 use super::chart::{Chart, Drawn, Series, stacked};
 use super::latency::all;
 use super::scale::{Scale, Spread};
-use super::unit::Kind;
 use crate::points::{Point, Points};
 use crate::resources::label;
+use crate::unit::Kind;
 
 /// A phase and when it began, in seconds of the run.
 type Placed<'a> = (f64, &'a Phase);

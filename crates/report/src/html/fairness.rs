@@ -7,8 +7,8 @@ use record::run::{EachSubscription, Figure, Place, Run, Slow, Subscriptions};
 
 use super::place::place;
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use crate::page::{counted, grouped};
+use crate::unit::Kind;
 
 /// Subscriptions that have a row each.
 const LISTED: usize = 50;

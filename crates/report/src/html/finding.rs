@@ -5,11 +5,11 @@ use plan::{Measure, Stat};
 use record::run::Phase;
 
 use super::measured::{interval, looked_at, values};
-use super::unit::Kind;
 use crate::page::{counted, grouped};
 use crate::points::{Point, Points};
 use crate::several::phases;
 use crate::table::{self, Percentile, percentile};
+use crate::unit::Kind;
 
 /// What one phase found. Nothing where there is nothing to be said in a sentence.
 pub(crate) fn of_phase(phase: &Phase) -> Option<String> {

@@ -5,12 +5,12 @@ use maud::{Markup, html};
 use plan::{Figures, Measure, Stat};
 use record::run::{Bottleneck, Figure, Phase, Run, Trust, Verdict};
 
-use super::unit::{Kind, when};
 use super::{explained, finding};
 use crate::bottleneck::limited_by;
 use crate::page::{counted, grouped};
 use crate::summary::{SIMULATED, left_out, marked, plan_of, product, tags};
 use crate::table::{self, percentile};
+use crate::unit::{Kind, when};
 use crate::workload::sentence;
 
 /// Verdict, what was found in a sentence each, evidence, what limited it, what to change, notes. Whether it was simulated

@@ -5,10 +5,10 @@ use record::run::{Host, Kind as Word, Phase, Run};
 
 use super::explained::ink;
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use crate::hosts::{busiest, clock, machine, mean, of_named, of_phase, rate, verdict};
 use crate::points::Points;
 use crate::table::looked_at;
+use crate::unit::Kind;
 
 /// More rows are only counted.
 const MOST: usize = 200;

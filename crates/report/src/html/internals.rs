@@ -9,9 +9,9 @@ use super::latency::all;
 use super::scale::{Scale, Spread};
 use super::sweep::{CURVES, histograms};
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use crate::internals;
 use crate::points::Points;
+use crate::unit::Kind;
 
 /// Of more plants nothing is shown one by one.
 const PLANTS: usize = 4;

@@ -7,8 +7,8 @@ use record::run::{Phase, Trust};
 use super::chart::{Chart, Drawn, Series};
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use crate::table::{self, PERCENTILES, Percentile, percentile};
+use crate::unit::Kind;
 
 /// What can be switched, in the order of its buttons.
 const LAYERS: [(&str, usize, bool); 4] = [

@@ -35,7 +35,6 @@ mod shape;
 mod sweep;
 mod table;
 mod trend;
-mod unit;
 mod witness;
 
 use judge::compare::Metric;
@@ -43,7 +42,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use record::Run;
 
 pub use shape::shapes;
-pub(crate) use unit::Kind;
 
 use self::contents::Contents;
 use self::models::Beside;
@@ -62,7 +60,7 @@ const IN_FULL: usize = 4;
 /// was varied.
 pub fn html(runs: &[Named], x: Option<Metric>) -> String {
     let title = match runs {
-        [one] => format!("{} {}", one.run.command, unit::when(one.run.started)),
+        [one] => format!("{} {}", one.run.command, crate::unit::when(one.run.started)),
         _ => format!("{} runs", runs.len()),
     };
     let body = match runs {

@@ -12,9 +12,9 @@ use super::printed::{Words, over_signals};
 use super::scale::{Scale, Spread};
 use super::sweep::spread;
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use crate::metric::geometric_if_positive;
 use crate::points::{Family, Point, Points};
+use crate::unit::Kind;
 
 /// A model at several loads: its name, and each load as values per second.
 struct Model<'a> {

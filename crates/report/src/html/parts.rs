@@ -6,7 +6,7 @@ use record::run::{LinkTest, Phase, Run, Status, Trip, UsageSeries};
 
 use super::rows::Rows;
 use super::table::{Cell, Table};
-use super::unit::Kind;
+use crate::unit::Kind;
 
 /// Requests by the status that they ended with, and values by theirs.
 pub(super) fn statuses(phase: &Phase) -> Markup {

@@ -6,9 +6,9 @@ use super::chart::{self, Drawn, Series};
 use super::rows::Rows;
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use crate::page::cut_inside;
 use crate::pictures::{Bars, Chart, Length, Lengths, Pictures, Shares};
+use crate::unit::Kind;
 
 pub(super) fn page(it: &Pictures) -> Markup {
     html! {

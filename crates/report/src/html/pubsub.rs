@@ -7,8 +7,8 @@ use plan::unit::Rate;
 use record::run::{Listener, Phase, PubSub, Published};
 
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use crate::page::grouped;
+use crate::unit::Kind;
 
 /// The figures that one looks for first.
 pub(super) fn figures(phase: &Phase, told: &PubSub) -> Vec<(String, &'static str, Option<String>)> {

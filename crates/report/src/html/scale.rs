@@ -1,6 +1,6 @@
 //! From values to places on a page.
 
-use super::unit::Kind;
+use crate::unit::Kind;
 
 /// How values are spread along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use super::chart::{Chart, Drawn, Series};
 use super::parts::{Span, spans};
 use super::scale::{Scale, Spread as Axis};
 use super::table::{Cell, Table};
-use super::unit::{Kind, when};
 use crate::security::{how, rights, sizes};
+use crate::unit::{Kind, when};
 
 pub(super) fn page(sheet: &Sheet) -> Markup {
     let warned = !sheet.warnings.is_empty();

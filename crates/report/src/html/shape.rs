@@ -6,9 +6,9 @@ use plan::Stat;
 
 use super::measured::{interval, looked_at, values};
 use super::published::same_experiment;
-use super::unit::Kind;
 use crate::points::{Named, Points, families};
 use crate::several::phases;
+use crate::unit::Kind;
 
 /// Of all runs, what is to be said of each published curve.
 pub fn shapes(runs: &[Named]) -> Vec<String> {

@@ -12,10 +12,10 @@ use super::measured::{interval, looked_at, values};
 use super::published::{Published, same_experiment};
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use super::{bars, cpu};
 use crate::points::{Named, Point, Points};
 use crate::summary::SIMULATED;
+use crate::unit::Kind;
 
 /// Whether a phase is one of PubSub.
 fn is_pubsub(points: &Points, phase: &str) -> bool {
@@ -516,7 +516,7 @@ pub(super) fn runs(points: &Points, phase: &str) -> Markup {
         };
         let mut row = vec![
             Cell::text(crate::several::short(&named.name)),
-            Cell::text(super::unit::when(named.run.started)),
+            Cell::text(crate::unit::when(named.run.started)),
             Cell::inked(verdict, super::explained::ink(it.verdict.kind)),
         ];
         let figures = metrics.iter();

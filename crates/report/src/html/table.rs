@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::unit::{Kind, raw};
 use crate::markdown::escaped;
+use crate::unit::{Kind, raw};
 
 /// A table: a head, and rows of cells.
 pub(crate) struct Table {

@@ -6,10 +6,10 @@ use super::chart::{Chart, Drawn, Series};
 use super::contents::Contents;
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
-use super::unit::Kind;
 use crate::metric::{changed_by, kind, probability};
 use crate::trend::Trend;
 use crate::trends::Trends;
+use crate::unit::Kind;
 
 pub(super) fn page(trends: &Trends) -> Markup {
     let mut contents = Contents::default();

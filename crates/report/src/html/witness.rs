@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use record::run::{Beside, Diagnostics};
 
 use super::table::{Cell, Table};
-use super::unit::Kind;
+use crate::unit::Kind;
 
 /// The counts of both sides as a table, or why there are none.
 pub(super) fn section(told: &Diagnostics) -> Markup {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use record::run::{Beside, Outcome, Phase, Silence, Stall, Status, Subscriptions};
 use serde_json::Value;
 
-use crate::verdict::Missing;
-use crate::verdict::reason::Reason;
-use crate::verdict::status;
+use super::missing::Missing;
+use super::reason::Reason;
+use super::status;
 
 /// From this share on, values that came late or overflowed say that the server did not keep up.
 const SHARE: f64 = 0.01;

@@ -6,8 +6,8 @@ use x509_parser::oid_registry as oid;
 use x509_parser::public_key::PublicKey as ParsedKey;
 use x509_parser::x509::SubjectPublicKeyInfo;
 
-use super::without_leading_zeros;
 use crate::curve::Curve;
+use crate::der::without_leading_zeros;
 
 /// The public key of a certificate.
 #[derive(Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum PublicKey {
 }
 
 impl PublicKey {
-    pub(super) fn read(info: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
+    pub(crate) fn read(info: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
         let bytes = info.subject_public_key.data.to_vec();
         Some(match info.parsed().ok()? {
             ParsedKey::RSA(key) => Self::Rsa {
