@@ -11,9 +11,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::global::Global;
 use crate::{
-    attack, bench, ca, calibrate, cert, compare, cost, demo, discover, doctor, fleet, kept, link,
-    model, pages, paper, peers, perfclient, plant, probe, publishing, quick, report, rerun,
-    saturate, scenario, security, serve, settings, show, simulate, size, usage, watch,
+    agent, attack, bench, ca, calibrate, cert, compare, cost, demo, discover, doctor,
+    fleet_command, kept, link, model, pages, paper, peers, perfclient, plant, probe, publishing,
+    quick, report, rerun, saturate, scenario, security, serve, settings, show, simulate, size,
+    usage, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -59,8 +60,8 @@ enum Command {
     Bench(bench::Args),
     Doctor(doctor::Args),
     Saturate(saturate::Args),
-    Fleet(fleet::FleetArgs),
-    Agent(fleet::agent::Args),
+    Fleet(fleet_command::FleetArgs),
+    Agent(agent::Args),
     Run(scenario::run::Args),
     Paper(paper::Args),
     Results(kept::Args),
@@ -105,7 +106,7 @@ pub struct OfAgent {
 
 #[derive(Debug, Subcommand)]
 enum Agent {
-    Agent(fleet::agent::Args),
+    Agent(agent::Args),
 }
 
 /// Whether a command line is that of an agent.
@@ -118,7 +119,7 @@ impl OfAgent {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         self.global.log.begin()?;
         let Agent::Agent(args) = self.command;
-        fleet::agent::run(args, &self.global)
+        agent::run(args, &self.global)
     }
 }
 
@@ -145,8 +146,8 @@ impl Cli {
             Command::Doctor(args) => doctor::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),
             Command::Saturate(args) => saturate::run(args, &self.global, Self::search),
-            Command::Fleet(args) => fleet::run(args, &self.global),
-            Command::Agent(args) => fleet::agent::run(args, &self.global),
+            Command::Fleet(args) => fleet_command::run(args, &self.global),
+            Command::Agent(args) => agent::run(args, &self.global),
             Command::Cert(args) => cert::run(args, &self.global),
             Command::Ca(args) => ca::run(args, &self.global),
             Command::Perfclient(args) => perfclient::run(args, &self.global),

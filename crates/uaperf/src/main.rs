@@ -2,6 +2,7 @@
 
 mod access;
 mod advice;
+mod agent;
 mod attack;
 mod bench;
 mod ca;
@@ -18,10 +19,12 @@ mod elsewhere;
 mod ending;
 mod failure;
 mod fleet;
+mod fleet_command;
 mod global;
 mod held_against;
 mod interrupt;
 mod kept;
+mod landscape;
 mod link;
 mod log;
 mod looking_up;

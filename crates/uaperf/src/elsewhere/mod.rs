@@ -1,15 +1,14 @@
 //! What processes and machines of other hosts spend: figures that somebody there finds, as samples on our clock.
 //!
 //! A [`Site`] says where. Each has a thread, which reads an exporter's page again and again ([`scrape`]) or listens to
-//! `uaperf watch --pipe` at the other end of an ssh ([`piped`], [`served`]) or to an agent at a broker ([`brokered`]). Samples and gaps stand in a [`Course`].
+//! `uaperf watch --pipe` at the other end of an ssh ([`piped`]) or to an agent at a broker ([`brokered`]). Samples and gaps stand in a [`Course`].
 
 mod brokered;
 mod course;
-mod piped;
+pub mod piped;
 mod scrape;
-pub mod served;
-mod site;
-mod speech;
+pub mod site;
+pub mod speech;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

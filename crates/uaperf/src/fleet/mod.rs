@@ -1,42 +1,36 @@
-//! Load from several hosts: `--fleet` of the commands that load, `uaperf agent` and `uaperf fleet`.
+//! Load from several hosts: `--fleet` of the commands that load.
 //!
 //! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]) and a
-//! broker that does ([`nats`]), the
-//! thread that drives the controller ([`crew`]), the agent's side ([`agent`]), how a phase becomes shares ([`shared`]), and
-//! the books of all agents one outcome again ([`sum`]). A publisher here and listeners there have [`roles`]. Books lie on disk until they are taken ([`shelf`], [`ledger`]); those
-//! that came late are brought by [`collect`]. Commands are signed ([`key`]) where an agent asks for it ([`guard`]). What is
-//! served to clients of others is a [`landscape`].
+//! broker that does ([`nats`]), the thread that drives the controller ([`crew`]), how a phase becomes shares ([`shared`]), and
+//! the books of all agents one outcome again ([`sum`]). A publisher here and listeners there have [`roles`]. Books lie on disk
+//! until they are taken ([`shelf`], [`ledger`]). The agent's side is the module `agent`; what is served to clients of others is
+//! a `landscape`; `uaperf fleet` is `fleet_command`.
 
-pub mod agent;
 pub mod carrier;
 pub mod check;
-mod collect;
-mod crew;
-mod guard;
-mod install;
-mod key;
-mod landscape;
-mod ledger;
-mod nats;
-mod pattern;
+pub mod crew;
+pub mod install;
+pub mod key;
+pub mod ledger;
+pub mod nats;
+pub mod pattern;
 pub mod pipe;
-mod roles;
-mod shared;
-mod shelf;
-mod spec;
-mod sum;
-mod task;
+pub mod roles;
+pub mod shared;
+pub mod shelf;
+pub mod spec;
+pub mod sum;
+pub mod task;
 
 pub use crew::Crew;
 pub use nats::resolved;
 pub use roles::{Came, Roles, now_ns, wait_until};
-pub use shared::Fleet;
+pub use shared::{Fleet, Wanted};
 pub use shelf::kept;
 pub use spec::{Spec, Way, places};
 pub use sum::Shared;
 pub use task::{Hint, Listens, Part, Publishes, Role, Task, Watches, Word};
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use plan::unit::duration;
@@ -44,7 +38,6 @@ use plan::{Phase, Work};
 
 use crate::access;
 use crate::failure::Failure;
-use crate::global::Global;
 
 /// Load from several hosts.
 #[derive(Debug, Clone, clap::Args)]
@@ -119,31 +112,4 @@ pub struct Rest<'a> {
     pub identity_each: bool,
     /// Single requests are written down.
     pub samples: bool,
-}
-
-/// Look at the hosts of a fleet before anything runs on them, bring results that came late, serve a landscape of devices
-#[derive(Debug, clap::Args)]
-pub struct FleetArgs {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum What {
-    Check(check::Args),
-    Collect(collect::Args),
-    Install(install::Args),
-    Key(key::Args),
-    Serve(landscape::Args),
-}
-
-/// Carries out `uaperf fleet`.
-pub fn run(args: FleetArgs, global: &Global) -> anyhow::Result<ExitCode> {
-    match args.what {
-        What::Check(args) => check::run(&args, global),
-        What::Collect(args) => collect::run(&args, global),
-        What::Install(args) => install::run(&args),
-        What::Key(args) => key::run(&args),
-        What::Serve(args) => landscape::run(&args, global),
-    }
 }

@@ -20,7 +20,6 @@ use super::task::{Books, Load, Task};
 use super::{Args, VERSION};
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::quick::{self, Common};
 use crate::screen::tell;
 
 /// How often an interrupt is looked for.
@@ -29,18 +28,32 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 /// Threads of an agent are told apart in this many numbers.
 const THREADS: usize = 1024;
 
+/// What agents need beside a phase and its servers.
+pub struct Wanted {
+    /// The command.
+    pub service: String,
+    /// What was asked for, for the result.
+    pub request: serde_json::Map<String, serde_json::Value>,
+    /// The servers, for the result.
+    pub targets: Vec<record::run::Target>,
+    /// Options of the command.
+    pub words: Vec<String>,
+    /// The user's.
+    pub password: Option<String>,
+}
+
 /// The agents of a run.
 #[derive(Debug)]
 pub struct Fleet {
-    pub(super) crew: Crew,
-    pub(super) places: Vec<Place>,
+    pub crew: Crew,
+    pub places: Vec<Place>,
     /// Why an agent gives nothing.
-    pub(super) gone: Vec<Option<Gone>>,
+    pub gone: Vec<Option<Gone>>,
 }
 
 /// Why an agent gives nothing.
 #[derive(Debug, Clone)]
-pub(super) enum Gone {
+pub enum Gone {
     /// It is not heard any more, and may have books: when, and why.
     Lost(String),
     /// It said that it cannot, and why.
@@ -80,7 +93,7 @@ impl Fleet {
     }
 
     /// The same at places that are known.
-    pub(super) fn at(
+    pub fn at(
         places: Vec<Place>,
         settings: Settings,
         control: &Control,
@@ -128,15 +141,15 @@ impl Fleet {
         Ok(fleet)
     }
 
-    pub(super) fn name(&self, agent: usize) -> &str {
+    pub fn name(&self, agent: usize) -> &str {
         self.places.get(agent).map_or("", |it| &it.name)
     }
 
-    pub(super) fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
+    pub fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
         self.give_up(agent, Gone::Lost(format!("{stage}: {why}")));
     }
 
-    pub(super) fn give_up(&mut self, agent: usize, why: Gone) {
+    pub fn give_up(&mut self, agent: usize, why: Gone) {
         tell!("warning: agent {} {why}", self.name(agent));
         if let Some(gone) = self.gone.get_mut(agent) {
             *gone = Some(why);
@@ -158,7 +171,7 @@ impl Fleet {
     }
 
     /// How much of the load each agent gets; nothing where it is lost.
-    pub(super) fn weights(&self) -> Vec<u32> {
+    pub fn weights(&self) -> Vec<u32> {
         let standings = self.crew.standings();
         let cores = standings.iter().map(|it| it.hello.as_ref()?.cores.into());
         let cores = cores.map(|it: Option<u32>| it.unwrap_or(1));
@@ -173,17 +186,20 @@ impl Fleet {
     /// Has the agents carry a phase out; gives what became of it, as one generator would.
     pub fn carry_out(
         mut self,
-        service: &str,
         phase: &Phase,
         looked: &[Arc<Target>],
-        common: &Common,
+        wanted: Wanted,
         control: &Control,
         mut progress: impl FnMut(Progress),
     ) -> anyhow::Result<(Outcome, Shared)> {
         let targets: Vec<String> = looked.iter().map(|it| it.access.url.to_string()).collect();
-        let mut words = common.reached_by();
-        words.extend(common.load.words());
-        let password = common.access.secret()?.map(|it| it.to_string());
+        let Wanted {
+            service,
+            request,
+            targets: described,
+            words,
+            password,
+        } = wanted;
         let is_broker = |it: &Place| matches!(it.way, Way::Nats { .. });
         if password.is_some() && self.places.iter().any(is_broker) && !nats::is_private() {
             let what = "--user: its password would pass a broker without TLS";
@@ -196,10 +212,10 @@ impl Fleet {
         let ledger = Ledger {
             version: VERSION.to_owned(),
             load: shelf::name(),
-            command: service.to_owned(),
-            request: common.request(),
+            command: service.clone(),
+            request,
             phase: phase.clone(),
-            targets: looked.iter().map(|it| quick::target(it)).collect(),
+            targets: described,
             words: words.clone(),
             started: SystemTime::now().into(),
             began: None,
@@ -210,7 +226,7 @@ impl Fleet {
         for (agent, seats) in hands.iter().enumerate().filter(|(_, it)| !it.is_empty()) {
             let load = Load {
                 own: ledger.own(agent),
-                service: service.to_owned(),
+                service: service.clone(),
                 phase: phase_of_agents.clone(),
                 targets: targets.clone(),
                 words: words.clone(),
@@ -299,12 +315,7 @@ impl Fleet {
     }
 
     /// A share, signed for an agent that wants that.
-    pub(super) fn signed(
-        &self,
-        agent: usize,
-        seats: Vec<Seat>,
-        task: Vec<u8>,
-    ) -> anyhow::Result<Share> {
+    pub fn signed(&self, agent: usize, seats: Vec<Seat>, task: Vec<u8>) -> anyhow::Result<Share> {
         self.crew.signed(agent, seats, task)
     }
 
@@ -403,7 +414,7 @@ fn warn(error: &anyhow::Error) {
 }
 
 /// What is known of an agent beside what it did.
-pub(super) fn host(place: &Place, standing: &Standing, sessions: u64, start: Option<u64>) -> Host {
+pub fn host(place: &Place, standing: &Standing, sessions: u64, start: Option<u64>) -> Host {
     let hello = standing.hello.clone().unwrap_or_default();
     let mut host = Host {
         name: place.name.clone(),

@@ -22,7 +22,7 @@ use super::usage::Watch;
 use super::writer::Writer;
 use super::{Common, look, missing, result, subscription_results};
 use crate::failure::Failure;
-use crate::fleet::{self, Fleet, Shared, Word};
+use crate::fleet::{self, Fleet, Shared, Wanted, Word};
 use crate::global::Global;
 use crate::pcap;
 use crate::screen::tell;
@@ -141,7 +141,10 @@ pub fn measure(
         };
         let outcome = match fleet {
             Some(fleet) => {
-                Done::Shared(fleet.carry_out(command, phase, &looked, common, control, tell))
+                let wanted = wanted(command, &looked, common);
+                let shared =
+                    wanted.and_then(|it| fleet.carry_out(phase, &looked, it, control, tell));
+                Done::Shared(shared)
             }
             None => {
                 let outcome = engine::run(phase, &looked, &prepared, &options, control, &mut tell);
@@ -221,6 +224,19 @@ pub fn measure(
 enum Done {
     Here(Result<Outcome, RunError>),
     Shared(anyhow::Result<(Outcome, Shared)>),
+}
+
+/// What agents need beside a phase and its servers.
+fn wanted(command: &str, looked: &[Arc<Target>], common: &Common) -> anyhow::Result<Wanted> {
+    let mut words = common.reached_by();
+    words.extend(common.load.words());
+    Ok(Wanted {
+        service: command.to_owned(),
+        request: common.request(),
+        targets: looked.iter().map(|it| result::target(it)).collect(),
+        words,
+        password: common.access.secret()?.map(|it| it.to_string()),
+    })
 }
 
 /// What each server is asked for, once it was found there.

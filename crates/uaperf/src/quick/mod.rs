@@ -37,7 +37,7 @@ mod writer;
 
 pub use connect::Connect;
 pub use items_and_nodes::{Items, Nodes};
-pub use result::{by_hand, status_name, target};
+pub use result::{by_hand, status_name};
 pub use sequence::Users;
 pub use subscribe::Subscribe;
 

@@ -7,6 +7,7 @@ mod far;
 mod host;
 mod line;
 mod metrics;
+pub mod piped;
 mod screen;
 mod target;
 mod watched;
@@ -122,7 +123,7 @@ const CLOSELY: Duration = Duration::from_secs(1);
 pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     if args.pipe {
         return match args.targets.as_slice() {
-            [one] => crate::elsewhere::served::serve(one),
+            [one] => piped::serve(one),
             _ => Err(Failure::usage("--pipe: want one target").into()),
         };
     }

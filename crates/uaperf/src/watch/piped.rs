@@ -10,13 +10,13 @@ use fleet::frame::encode;
 use observe::{Figure, NotAvailable, Process, Totals, Tree, name_of, thread_cpu};
 use plan::unit::duration::nanos;
 
-use super::piped::CLOSEST;
-use super::site::HOST;
-use super::speech::{FromWatch, Hello, ToWatch};
+use super::process;
+use crate::elsewhere::piped::CLOSEST;
+use crate::elsewhere::site::HOST;
+use crate::elsewhere::speech::{FromWatch, Hello, ToWatch};
 use crate::failure::Failure;
 use crate::fleet::VERSION;
 use crate::fleet::pipe::{self, stamp};
-use crate::watch::process;
 
 /// Threads one by one are told this often: they are most of what there is to tell.
 const CLOSELY: Duration = Duration::from_secs(1);

@@ -23,8 +23,8 @@ use judge::Exit;
 use observe::Process;
 use plan::unit::{Bytes, duration};
 
-use super::spec::Spec;
 use crate::failure::Failure;
+use crate::fleet::spec::Spec;
 use crate::global::Global;
 use crate::looking_up;
 use crate::screen::{self, tell};

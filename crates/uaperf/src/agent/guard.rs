@@ -12,12 +12,11 @@ use fleet::Share;
 use record::Timestamp;
 use wire::url::Url;
 
-use super::key::{self, Public};
-use super::landscape;
-use super::pattern::matches;
-use super::task::{Load, Role, Serves, Task};
 use crate::failure::Failure;
-use crate::{access, place, proxy, quick, screen};
+use crate::fleet::key::{self, Public};
+use crate::fleet::pattern::matches;
+use crate::fleet::task::{Load, Role, Serves, Task};
+use crate::{access, landscape, place, proxy, quick, screen};
 
 /// What an agent takes; everything from whoever started it, without a file of keys.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -419,8 +418,8 @@ impl Guard {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::key::Own;
     use super::*;
+    use crate::fleet::key::Own;
 
     #[test]
     fn a_command_that_was_signed_for_another_process_is_refused() {
@@ -478,7 +477,7 @@ mod tests {
             journal: None,
         };
         let task = |url: &str, word: &str| {
-            Task::Role(Box::new(Role::Publish(super::super::task::Publishes {
+            Task::Role(Box::new(Role::Publish(crate::fleet::task::Publishes {
                 url: url.to_owned(),
                 words: vec![word.to_owned()],
                 secret: None,
@@ -502,7 +501,7 @@ mod tests {
         refused(&may, &file, "no option for an agent");
         // Listeners ask at another place than that at which they listen.
         let listens = |word: &str| {
-            Task::Role(Box::new(Role::Listen(super::super::task::Listens {
+            Task::Role(Box::new(Role::Listen(crate::fleet::task::Listens {
                 url: "opc.udp://10.0.0.7".to_owned(),
                 service: "listen".to_owned(),
                 words: vec![word.to_owned()],

@@ -14,12 +14,12 @@ use record::Run;
 use record::run::{Destination, Kind, Mark};
 use record::sweep::Sweep;
 
-use super::ledger::Ledger;
-use super::shared::Fleet;
-use super::shelf::{self, Shelf};
-use super::sum::{Shared, Told, add_up};
-use super::task::Books;
 use crate::failure::Failure;
+use crate::fleet::ledger::Ledger;
+use crate::fleet::shared::Fleet;
+use crate::fleet::shelf::{self, Shelf};
+use crate::fleet::sum::{Shared, Told, add_up};
+use crate::fleet::task::Books;
 use crate::global::Global;
 use crate::screen::{self, tell};
 use crate::{interrupt, quick, written};

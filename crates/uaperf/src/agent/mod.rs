@@ -1,5 +1,7 @@
 //! `uaperf agent`: carries out what a controller asks for, over its standard input and output.
 
+mod guard;
+
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,21 +18,21 @@ use plan::{Phase, Seat, TargetSpec, Targets};
 use record::run::Figure;
 use wire::time::Instant;
 
-use super::VERSION;
-use super::guard::{self, Guard};
-use super::landscape;
-use super::nats;
-use super::pipe::{self, End, stamp};
-use super::shelf::Shelf;
-use super::task::{Books, Load, Part, Role, Task, Watches, Word};
-use crate::elsewhere::{FromWatch, served};
+use crate::elsewhere::FromWatch;
 use crate::failure::Failure;
+use crate::fleet::pipe::{self, End, stamp};
+use crate::fleet::shelf::Shelf;
+use crate::fleet::task::{Books, Load, Part, Role, Task, Watches, Word};
+use crate::fleet::{VERSION, check, nats};
 use crate::global::Global;
 use crate::interrupt;
+use crate::landscape;
 use crate::publishing::phase::SERVICES as PUBSUB;
 use crate::publishing::role::{self, Stage};
 use crate::quick;
 use crate::screen::{self, tell};
+use crate::watch::piped;
+use guard::Guard;
 
 /// Make a share of the load of a fleet; started by --fleet, on this machine or by ssh
 #[derive(Debug, clap::Args)]
@@ -297,7 +299,7 @@ fn watch(role: &Watches, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
     let begin = || (stage.ready)().is_some();
     let is_over = || stage.control.is_over();
     let every = Duration::from_nanos(role.every_ns);
-    served::look(&role.what, every, &begin, &tell, &is_over)?;
+    piped::look(&role.what, every, &begin, &tell, &is_over)?;
     Ok(Vec::new())
 }
 
@@ -319,7 +321,7 @@ fn hello(guard: &Guard) -> Hello {
             all.map(|it| (*it).to_owned()).collect()
         },
         limits: {
-            let limits = super::check::limits(machine.build.debug_assertions);
+            let limits = check::limits(machine.build.debug_assertions);
             guard.limits().into_iter().chain(limits).collect()
         },
         nonce: guard.nonce(),
