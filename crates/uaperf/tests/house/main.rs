@@ -7,6 +7,7 @@ mod coverage;
 mod figures;
 mod files;
 mod interrupts;
+mod layers;
 mod licences;
 mod links;
 mod modules;

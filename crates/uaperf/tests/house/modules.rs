@@ -8,8 +8,11 @@ use std::path::Path;
 
 use crate::files::{root, text};
 
+/// Which modules use which.
+pub type Arrows = BTreeMap<Names, BTreeSet<Names>>;
+
 /// A path of names: `["subscription", "item"]`.
-type Names = Vec<String>;
+pub type Names = Vec<String>;
 
 /// A module's file.
 #[derive(Default)]
@@ -23,12 +26,12 @@ struct Module {
 }
 
 /// A crate's modules by their paths; the root has none.
-struct Crate {
+pub struct Crate {
     modules: BTreeMap<Names, Module>,
 }
 
 impl Crate {
-    fn read(name: &str) -> Self {
+    pub fn read(name: &str) -> Self {
         let folder = root().join("crates").join(name).join("src");
         let mut files = Vec::new();
         gather(&folder, &mut Vec::new(), &mut files);
@@ -65,7 +68,7 @@ impl Crate {
     }
 
     /// Which modules use which.
-    fn arrows(&self) -> BTreeMap<Names, BTreeSet<Names>> {
+    pub fn arrows(&self) -> Arrows {
         let arrows = self.modules.iter().map(|(path, module)| {
             let homes = module.named.iter().filter_map(|name| self.home(name));
             // What a module takes from one around it is a part of that one.
@@ -244,7 +247,7 @@ fn absolute(names: &[String], path: &[String], modules: &BTreeSet<Names>) -> Opt
 }
 
 /// A ring of modules, if there is one.
-fn ring(arrows: &BTreeMap<Names, BTreeSet<Names>>) -> Option<Vec<Names>> {
+pub fn ring(arrows: &Arrows) -> Option<Vec<Names>> {
     let mut done = BTreeSet::new();
     for start in arrows.keys() {
         let mut way = Vec::new();
@@ -257,7 +260,7 @@ fn ring(arrows: &BTreeMap<Names, BTreeSet<Names>>) -> Option<Vec<Names>> {
 
 fn follow(
     at: &Names,
-    arrows: &BTreeMap<Names, BTreeSet<Names>>,
+    arrows: &Arrows,
     way: &mut Vec<Names>,
     done: &mut BTreeSet<Names>,
 ) -> Option<Vec<Names>> {
@@ -279,7 +282,7 @@ fn follow(
     None
 }
 
-fn shown(ring: &[Names]) -> String {
+pub fn shown(ring: &[Names]) -> String {
     let name = |module: &Names| match module.is_empty() {
         true => "the root".to_owned(),
         false => module.join("::"),
@@ -287,7 +290,7 @@ fn shown(ring: &[Names]) -> String {
     ring.iter().map(name).collect::<Vec<_>>().join(" -> ")
 }
 
-fn crates() -> Vec<String> {
+pub fn crates() -> Vec<String> {
     let folder = std::fs::read_dir(root().join("crates")).unwrap();
     let mut names: Vec<String> = folder
         .map(|entry| entry.unwrap())
