@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use record::Ledger;
 use record::receipt::{
-    Account, Counter, Head, ItemTerms, Places, Receipt, Seat, SubscriptionTerms, Watch,
+    Account, Counter, Head, ItemTerms, Places, Receipt, Seat, SubscriptionTerms, WatchedValue,
 };
 
 const MS: u64 = 1_000_000;
@@ -97,7 +97,7 @@ impl Item {
             queue_size: self.queue as u32,
             discard_oldest: true,
             held_back: 0,
-            watch: Watch::Counter(Counter {
+            watch: WatchedValue::Counter(Counter {
                 update_ns: UPDATE,
                 modulus: self.modulus,
                 exact: true,

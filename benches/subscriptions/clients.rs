@@ -8,7 +8,7 @@ use anyhow::Context;
 use load::access::{Access, Security, TrustRule};
 use load::engine::{self, Control, Progress, Target};
 use observe::Process;
-use peers::{Loader, LoaderOptions, Watch};
+use peers::{Loader, LoaderOptions, WatchLoad};
 use pki::Store;
 use plan::{NodeSpec, Nodes, Phase, Sampling, Subscribe, Warmup, Work};
 use wire::channel::Protection;
@@ -27,7 +27,7 @@ pub struct Cost {
 
 /// The generator in this process, with all that it writes down; what came before the measurement, and
 /// setting up, are not part of the cost.
-pub fn ours(url: &str, place: Place, watch: &Watch) -> anyhow::Result<Cost> {
+pub fn ours(url: &str, place: Place, watch: &WatchLoad) -> anyhow::Result<Cost> {
     let access = Access {
         security: Security::Exactly(Protection::NONE),
         trust: TrustRule::Everyone,
@@ -100,7 +100,7 @@ pub fn connect(url: &str, place: Place) -> anyhow::Result<Loader> {
 }
 
 /// open62541's client; the first values, and setting up, are not part of the cost.
-pub fn theirs(client: &mut Loader, watch: &Watch) -> anyhow::Result<Cost> {
+pub fn theirs(client: &mut Loader, watch: &WatchLoad) -> anyhow::Result<Cost> {
     let done = client.watch(watch)?;
     Ok(Cost {
         values: done.calls,

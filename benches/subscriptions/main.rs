@@ -197,7 +197,7 @@ fn client(options: &Options) -> anyhow::Result<()> {
     let place = Place::find();
     let update = Duration::from_millis(10);
     let plant = serve::start(Served::Bench { update }, options.threads, place.server)?;
-    let watch = peers::Watch {
+    let watch = peers::WatchLoad {
         subscriptions: 10,
         items: 1000,
         publishing: update,

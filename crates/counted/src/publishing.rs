@@ -29,5 +29,5 @@ pub fn run(path: &str, rounds: u32) {
         ..Publish::new(to, Values::Count(Signal::Float, 100))
     };
     let sent = publish(plan, &AtomicBool::new(false), |_| ()).expect("it is published");
-    assert_eq!(sent.datagrams + sent.refused, rounds.into());
+    assert_eq!(sent.datagrams + sent.refused, u64::from(rounds));
 }

@@ -35,7 +35,7 @@ pub enum Task {
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum AgentState {
     /// It has no share.
     Idle,
     /// It works at its share.
@@ -49,7 +49,7 @@ enum State {
 /// An agent.
 #[derive(Debug)]
 pub struct Agent {
-    state: State,
+    state: AgentState,
     /// How long the controller may be silent.
     orphan_ns: u64,
     /// When it said something last.
@@ -64,7 +64,7 @@ impl Agent {
     /// One that says who it is, and waits so long for a controller.
     pub fn new(hello: Hello, orphan_ns: u64, now: Stamp) -> Self {
         Self {
-            state: State::Idle,
+            state: AgentState::Idle,
             orphan_ns,
             heard_ns: now.mono_ns,
             out: VecDeque::from([FromAgent::Hello(hello)]),
@@ -75,15 +75,15 @@ impl Agent {
 
     /// The controller said something.
     pub fn receive(&mut self, message: ToAgent, now: Stamp) {
-        if self.state == State::Gone {
+        if self.state == AgentState::Gone {
             return;
         }
         self.heard_ns = now.mono_ns;
         match message {
             ToAgent::Hello { orphan_ns, .. } => self.orphan_ns = orphan_ns,
             ToAgent::Clock { asked } => self.asked.push_back((asked, now)),
-            ToAgent::Share(share) if self.state == State::Idle => {
-                self.state = State::Working;
+            ToAgent::Share(share) if self.state == AgentState::Idle => {
+                self.state = AgentState::Working;
                 self.tasks.push_back(Task::Share(share));
             }
             // One share is all that an agent takes.
@@ -92,8 +92,8 @@ impl Agent {
             ToAgent::Word(bytes) => self.tasks.push_back(Task::Word(bytes)),
             ToAgent::Stop => self.tasks.push_back(Task::Stop),
             ToAgent::Taken | ToAgent::Leave => {
-                let taken = message == ToAgent::Taken && self.state == State::Told;
-                self.state = State::Gone;
+                let taken = message == ToAgent::Taken && self.state == AgentState::Told;
+                self.state = AgentState::Gone;
                 self.tasks.push_back(Task::Leave { taken });
             }
         }
@@ -101,8 +101,8 @@ impl Agent {
 
     /// The carrier has ended.
     pub fn closed(&mut self, why: impl Into<String>) {
-        if self.state != State::Gone {
-            self.state = State::Gone;
+        if self.state != AgentState::Gone {
+            self.state = AgentState::Gone;
             self.tasks.push_back(Task::Orphaned { why: why.into() });
         }
     }
@@ -119,7 +119,7 @@ impl Agent {
 
     /// When the controller is taken for gone.
     pub fn poll_timeout(&self) -> Option<u64> {
-        (self.state != State::Gone).then(|| self.heard_ns.saturating_add(self.orphan_ns))
+        (self.state != AgentState::Gone).then(|| self.heard_ns.saturating_add(self.orphan_ns))
     }
 
     /// Its sessions are open; the load may begin when so much time has passed.
@@ -174,14 +174,14 @@ impl Agent {
     }
 
     fn say(&mut self, message: FromAgent) {
-        if self.state == State::Working {
+        if self.state == AgentState::Working {
             self.out.push_back(message);
         }
     }
 
     fn told(&mut self) {
-        if self.state == State::Working {
-            self.state = State::Told;
+        if self.state == AgentState::Working {
+            self.state = AgentState::Told;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::time::Instant;
 
 use peers::testing::say;
-use peers::{Mode, Policy, Server, Stack, StartOptions, State, Token};
+use peers::{Mode, Policy, Server, Stack, StackState, StartOptions, Token};
 
 use crate::cell::{Cell, Complaint, Outcome, Work};
 use crate::known::{Direction, Mark, mark, surprises};
@@ -122,7 +122,7 @@ pub fn among_themselves(stack: &'static Stack, extent: Extent) -> Result<Vec<Str
     let mut unexpected = Vec::new();
     let mut tried = 0;
     for client in Stack::all() {
-        if !matches!(client.state(), State::Installed) {
+        if !matches!(client.state(), StackState::Installed) {
             let name = client.name;
             say(&format!(
                 "SKIPPED {name} as client: not installed: uaperf peers install {name}"

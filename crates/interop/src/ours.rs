@@ -199,7 +199,7 @@ fn everything(access: &Access, opening: &Opening) -> Result<Vec<Complaint>, Acce
 fn enter(access: &Access, opening: &Opening) -> Result<Target, AccessError> {
     let mut session: Session = access.open(opening, &mut Steps::new())?;
     let about = About::ask(&mut session).map_err(|error| AccessError::Call {
-        step: load::transport::Step::FirstRead,
+        step: load::transport::TransportStep::FirstRead,
         error,
     })?;
     Ok(Target::new(session, &about))

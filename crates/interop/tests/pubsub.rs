@@ -9,7 +9,9 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use load::pubsub::{Choice, Heard, Listen, Publish, Signal, Target, Values, listen, publish};
+use load::pubsub::{
+    Choice, Listen, ListenerReport, Publish, Signal, Target, Values, listen, publish,
+};
 use peers::testing::require;
 use peers::{PubSub, Stack};
 use pubsub::layout::Layout;
@@ -98,7 +100,7 @@ fn published_by(
     encoding: &str,
     words: &[&str],
     secured: Option<Secured>,
-) -> (Vec<Vec<u8>>, Heard) {
+) -> (Vec<Vec<u8>>, ListenerReport) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket
         .set_read_timeout(Some(Duration::from_secs(60)))

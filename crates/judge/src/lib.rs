@@ -50,7 +50,7 @@ pub use places::{Came, NotOfOneTime, Places};
 pub use pubsub::{delivered, expired, pubsub};
 pub use shape::Shape;
 pub use slope::Slope;
-pub use steady::{Allowed, Course, Drift, Outage, Settling};
+pub use steady::{Allowed, Drift, Outage, PhaseCourse, Settling};
 pub use threshold::{Measured, expectations, figure_of};
 pub use verdict::subscriptions;
 pub use verdict::{

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::bench::{Dice, MS, S};
-use judge::{Allowed, Course, Settling, effective_samples, quantile_interval};
+use judge::{Allowed, PhaseCourse, Settling, effective_samples, quantile_interval};
 use record::{Histogram, Lateness, Ledger, Measure, Tally, Times};
 
 /// A normal variate, from twelve even ones.
@@ -92,11 +92,11 @@ fn below_the_least_number_there_is_no_interval() {
 }
 
 /// 100 ms bins of a rate and a response time.
-fn course(bins: usize, level: impl Fn(usize, &mut Dice) -> (f64, f64), seed: u64) -> Course {
+fn course(bins: usize, level: impl Fn(usize, &mut Dice) -> (f64, f64), seed: u64) -> PhaseCourse {
     let mut dice = Dice::new(seed);
-    let mut course = Course {
+    let mut course = PhaseCourse {
         bin_ns: 100 * MS,
-        ..Course::default()
+        ..PhaseCourse::default()
     };
     for at in 0..bins {
         let (rate, response) = level(at, &mut dice);

@@ -5,7 +5,7 @@ mod services;
 
 use std::time::Instant;
 
-pub use services::{Found, Tried, services};
+pub use services::{Presence, Tried, services};
 
 use plan::unit::duration::nanos;
 use record::average::median_ns;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use wire::types::{ReadRequest, ReadResponse};
 
 use crate::access::{About, Access, AccessError, Endpoint, Opening, Reads, Session};
-use crate::transport::{CallError, Step, Steps};
+use crate::transport::{CallError, Steps, TransportStep};
 
 /// Everything a probe found out.
 #[derive(Debug, Clone, Serialize)]
@@ -161,12 +161,12 @@ fn open(access: &Access, opening: &Opening, steps: &mut Steps) -> Result<Session
     let mut session = access.open(opening, steps)?;
     let start = Instant::now();
     session.read_state().map_err(first_read)?;
-    steps.push((Step::FirstRead, start.elapsed()));
+    steps.push((TransportStep::FirstRead, start.elapsed()));
     Ok(session)
 }
 
 pub(crate) fn first_read(error: CallError) -> AccessError {
-    let step = Step::FirstRead;
+    let step = TransportStep::FirstRead;
     AccessError::Call { step, error }
 }
 
@@ -242,14 +242,14 @@ fn times(runs: &[Steps]) -> Vec<StepTimes> {
             .collect();
         let each = || times.iter().copied();
         Some(StepTimes {
-            step: Step::name(step),
+            step: TransportStep::name(step),
             count: times.len(),
             median_ns: median_ns(each())?,
             min_ns: each().min()?,
             max_ns: each().max()?,
         })
     };
-    Step::ALL.into_iter().filter_map(of).collect()
+    TransportStep::ALL.into_iter().filter_map(of).collect()
 }
 
 #[cfg(test)]
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn each_step_has_its_own_times_over_all_runs() {
-        let run = |nanos| vec![(Step::Hello, Duration::from_nanos(nanos))];
+        let run = |nanos| vec![(TransportStep::Hello, Duration::from_nanos(nanos))];
         let times = times(&[run(30), run(10), run(20)]);
         let [hello] = times.as_slice() else {
             panic!("{times:?}")

@@ -11,7 +11,7 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use load::pubsub::{Address, Choice, Heard, Listen, Place, listen};
+use load::pubsub::{Address, Choice, Listen, ListenerReport, Place, listen};
 use pubsub::layout::Layout;
 use pubsub::raw::RawType;
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy, Sealer};
@@ -71,7 +71,7 @@ fn template(mode: Option<Mode>) -> Template {
 }
 
 /// Listens to so many datagrams, which come in twenties, and counts its allocations.
-fn heard(mode: Option<Mode>, datagrams: u64) -> (Heard, u64) {
+fn heard(mode: Option<Mode>, datagrams: u64) -> (ListenerReport, u64) {
     let free = UdpSocket::bind("127.0.0.1:0").unwrap();
     let at = Address(free.local_addr().unwrap());
     drop(free);

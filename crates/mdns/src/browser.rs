@@ -49,7 +49,7 @@ struct Instance {
 
 /// A server that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundServer {
     /// What it calls itself.
     pub name: String,
     /// The service that it announces.
@@ -241,10 +241,10 @@ impl Browser {
     }
 
     /// All that is there by now, in the order of their names.
-    pub fn found(&self, now: Duration) -> Vec<Found> {
+    pub fn found(&self, now: Duration) -> Vec<FoundServer> {
         let found = |it: &Instance| {
             let addresses = it.place.as_ref().and_then(|(host, _)| self.hosts.get(host));
-            Found {
+            FoundServer {
                 name: it.label.clone(),
                 kind: it.kind,
                 first: it.first,

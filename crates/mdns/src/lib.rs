@@ -16,7 +16,7 @@ mod name;
 mod packet;
 mod responder;
 
-pub use browser::{Browser, Found};
+pub use browser::{Browser, FoundServer};
 pub use kind::{Kind, Text};
 pub use name::{Name, NameError};
 pub use packet::{ANY, Data, MOST, Packet, PacketError, Question, Record, TEXT};

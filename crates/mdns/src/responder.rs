@@ -75,11 +75,11 @@ struct Entry {
     name: Name,
     /// Behind the name, if others had it: 2 and more.
     number: u32,
-    state: State,
+    state: ResponderState,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum ResponderState {
     /// It asks whether somebody has the name.
     Probing { sent: u32, due: Duration },
     /// It says that it has it now.
@@ -96,7 +96,7 @@ impl Entry {
             service,
             offer,
             number: 1,
-            state: State::Probing {
+            state: ResponderState::Probing {
                 sent: 0,
                 due: start,
             },
@@ -150,7 +150,7 @@ impl Entry {
 
     /// Whether its name is its own.
     fn is_taken(&self) -> bool {
-        !matches!(self.state, State::Probing { .. })
+        !matches!(self.state, ResponderState::Probing { .. })
     }
 
     /// Whether a record says that somebody else has its name.
@@ -183,8 +183,10 @@ impl Responder {
     /// When there is something to do.
     pub fn due(&self) -> Option<Duration> {
         let states = self.entries.iter().filter_map(|it| match it.state {
-            State::Probing { due, .. } | State::Announcing { due, .. } => Some(due),
-            State::Known => None,
+            ResponderState::Probing { due, .. } | ResponderState::Announcing { due, .. } => {
+                Some(due)
+            }
+            ResponderState::Known => None,
         });
         states.chain(self.pending.values().copied()).min()
     }
@@ -199,24 +201,24 @@ impl Responder {
         let mut probed = Vec::new();
         for (at, entry) in self.entries.iter_mut().enumerate() {
             match entry.state {
-                State::Probing { sent, due } if due <= now && sent < PROBES => {
+                ResponderState::Probing { sent, due } if due <= now && sent < PROBES => {
                     probed.push(at);
-                    entry.state = State::Probing {
+                    entry.state = ResponderState::Probing {
                         sent: sent + 1,
                         due: now.saturating_add(PROBE_GAP),
                     };
                 }
-                State::Probing { due, .. } if due <= now => {
-                    entry.state = State::Announcing { sent: 0, due: now };
+                ResponderState::Probing { due, .. } if due <= now => {
+                    entry.state = ResponderState::Announcing { sent: 0, due: now };
                 }
                 _ => {}
             }
             match entry.state {
-                State::Announcing { sent, due } if due <= now => {
+                ResponderState::Announcing { sent, due } if due <= now => {
                     self.pending.insert(Topic::Server(at), now);
                     entry.state = match sent + 1 {
-                        ANNOUNCEMENTS => State::Known,
-                        sent => State::Announcing {
+                        ANNOUNCEMENTS => ResponderState::Known,
+                        sent => ResponderState::Announcing {
                             sent,
                             due: now.saturating_add(GAP),
                         },
@@ -399,11 +401,11 @@ impl Responder {
             };
             match entry.state {
                 // A name that nobody asked for yet is not disputed: so there is one new name a second at most.
-                State::Probing { sent: 0, .. } => {}
-                State::Probing { .. } => self.rename(at, now),
+                ResponderState::Probing { sent: 0, .. } => {}
+                ResponderState::Probing { .. } => self.rename(at, now),
                 // Both ask anew, and one of them finds the other there (RFC 6762, 9).
-                State::Announcing { .. } | State::Known => {
-                    entry.state = State::Probing {
+                ResponderState::Announcing { .. } | ResponderState::Known => {
+                    entry.state = ResponderState::Probing {
                         sent: 0,
                         due: now.saturating_add(self.jitter),
                     };
@@ -415,7 +417,7 @@ impl Responder {
     /// Two ask for a name at the same time: the one who wants more of it has it (RFC 6762, 8.2).
     fn heard_probes(&mut self, packet: &Packet, now: Duration) {
         for at in 0..self.entries.len() {
-            let asks = |it: &&Entry| matches!(it.state, State::Probing { sent: 1.., .. });
+            let asks = |it: &&Entry| matches!(it.state, ResponderState::Probing { sent: 1.., .. });
             let Some(entry) = self.entries.get(at).filter(asks) else {
                 continue;
             };
@@ -436,7 +438,7 @@ impl Responder {
             if let Ok(name) = entry.numbered() {
                 entry.name = name;
             }
-            entry.state = State::Probing { sent: 0, due };
+            entry.state = ResponderState::Probing { sent: 0, due };
             self.renamed.push((before, entry.name.label()));
         }
     }

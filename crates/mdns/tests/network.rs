@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use mdns::{Browser, Data, Found, Kind, Name, Offer, Packet, Question, Record, Responder, Text};
+use mdns::{
+    Browser, Data, FoundServer, Kind, Name, Offer, Packet, Question, Record, Responder, Text,
+};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -87,7 +89,7 @@ impl Net {
         self.sent.push((self.now, read));
     }
 
-    fn found(&self) -> Vec<Found> {
+    fn found(&self) -> Vec<FoundServer> {
         self.browsers[0].found(self.now)
     }
 

@@ -25,7 +25,7 @@ pub struct Advice {
     /// Of each target, the narrowest interval that any number of loads can make: what runs differ by.
     pub floor: Vec<Interval>,
     /// The loads, in this order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<NextLoad>,
     /// Where nothing would help: what keeps intervals wide.
     pub nothing: Option<Limit>,
     /// How far costs are off where they were not fitted, as a share.
@@ -34,7 +34,7 @@ pub struct Advice {
 
 /// A load to measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Step {
+pub struct NextLoad {
     /// Which of the candidates.
     pub candidate: usize,
     /// What it is expected to spend, in percent of a core.
@@ -79,7 +79,7 @@ pub fn next(
     let expected: Vec<f64> = candidates.iter().map(|it| model.cpu_percent(it)).collect();
     let now: Vec<Prediction> = targets.iter().map(|it| model.predict(it, level)).collect();
     let before: f64 = targets.iter().map(|it| known.half(it, level)).sum();
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<NextLoad> = Vec::new();
     let mut after = before;
     while steps.len() < runs {
         let left = (0..candidates.len()).filter(|&it| {
@@ -98,7 +98,7 @@ pub fn next(
         };
         (known, after) = (then, halves);
         let interval = |of: &Workload| known.interval(of, known.half(of, level), level);
-        steps.push(Step {
+        steps.push(NextLoad {
             candidate,
             cpu_percent,
             then: targets.iter().map(interval).collect(),

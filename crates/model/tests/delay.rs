@@ -6,7 +6,7 @@ use model::Workload;
 use model::delay::{Delay, Serving, delay};
 use model::plant::Phases;
 use record::{Histogram, Measure};
-use simulate::{BackOff, Client, Connect, Engine, Files, Kind, Publishing, Step, World};
+use simulate::{BackOff, Client, Connect, ConnectCost, Engine, Files, Kind, Publishing, World};
 
 const MS: u64 = 1_000_000;
 
@@ -38,7 +38,7 @@ fn simulated(
         Phases::Random => simulate::Phases::Random,
         Phases::Staggered => simulate::Phases::Staggered,
     };
-    let step = Step {
+    let step = ConnectCost {
         cost: 1,
         up_bytes: 1,
         down_bytes: 1,

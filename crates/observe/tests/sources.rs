@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use observe::{
-    Network, Process, Pulse, State, Target, Tree, descendants, footing, links, shares, tasks,
+    Network, Process, Pulse, Target, TcpState, Tree, descendants, footing, links, shares, tasks,
     thread_cpu,
 };
 
@@ -175,7 +175,7 @@ fn what_waits_in_sockets_and_what_tcp_counted_is_what_was_sent() {
     let all = Network::default().sockets(id).unwrap();
     let listens = all
         .iter()
-        .find(|it| it.local == at && it.state == State::Listening)
+        .find(|it| it.local == at && it.state == TcpState::Listening)
         .unwrap();
     assert_eq!(listens.receive_queue, 1);
     assert!(listens.tcp.is_err());
@@ -185,7 +185,7 @@ fn what_waits_in_sockets_and_what_tcp_counted_is_what_was_sent() {
         .unwrap();
     assert_eq!(
         (receives.state, receives.receive_queue),
-        (State::Established, 3000)
+        (TcpState::Established, 3000)
     );
     let sends = all
         .iter()

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::security::{Mode, Policy};
 use crate::server::FirstRun;
-use crate::stack::{Stack, State};
+use crate::stack::{Stack, StackState};
 use crate::{place, process};
 
 /// The steps that a client can be asked for, in their order.
@@ -265,7 +265,7 @@ impl Client {
         url: &str,
         options: &ClientOptions,
     ) -> Result<ClientReport, ClientError> {
-        if !matches!(stack.state(), State::Installed) {
+        if !matches!(stack.state(), StackState::Installed) {
             return Err(ClientError::NotInstalled(stack.name));
         }
         let name = stack.name;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use platform::child;
 
 use crate::process;
-use crate::stack::{Stack, State, Step, Tool};
+use crate::stack::{InstallStep, Stack, StackState, Tool};
 
 /// A step that takes longer than this has hung, most likely on a registry that says no more. The
 /// longest known takes four minutes alone, and a few times that beside other work.
@@ -89,7 +89,7 @@ impl Stack {
         progress: &mut dyn FnMut(InstallEvent),
     ) -> Result<(), InstallError> {
         let start = Instant::now();
-        if let State::Missing(tools) = self.state() {
+        if let StackState::Missing(tools) = self.state() {
             let stack = self.name;
             return Err(InstallError::Missing { stack, tools });
         }
@@ -199,7 +199,7 @@ impl Stack {
     }
 
     /// Runs one step; the inner result is how it ended.
-    fn run(&self, step: &Step, lock: &File) -> io::Result<Result<(), String>> {
+    fn run(&self, step: &InstallStep, lock: &File) -> io::Result<Result<(), String>> {
         let mut log = OpenOptions::new().append(true).open(self.install_log())?;
         writeln!(log, "$ {}", step.command.join(" "))?;
         let words = step.command.iter().map(|word| self.expand(word));

@@ -34,10 +34,10 @@ pub use client::{
     Steps, Subscribe,
 };
 pub use install::{InstallError, InstallEvent};
-pub use loader::{Done, Loader, LoaderError, LoaderOptions, Reads, Watch};
+pub use loader::{Done, Loader, LoaderError, LoaderOptions, Reads, WatchLoad};
 pub use place::home;
 pub use process::started;
 pub use pubsub::{PubSub, PubSubError, PubSubTurn};
 pub use security::{Mode, Policy, Security, Token};
 pub use server::{NoTaskset, Server, StartError, StartOptions};
-pub use stack::{Quirk, Source, Stack, State, Step, Tool};
+pub use stack::{InstallStep, Quirk, Source, Stack, StackState, Tool};

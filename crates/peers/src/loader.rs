@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::security::{Mode, Policy};
 use crate::server::{FirstRun, NoTaskset, pinned};
-use crate::stack::{Stack, State};
+use crate::stack::{Stack, StackState};
 use crate::{place, process, stacks};
 
 /// How a load client connects.
@@ -54,7 +54,7 @@ pub struct Reads {
 
 /// Subscriptions to nodes 1000 to 1999 of the bench address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Watch {
+pub struct WatchLoad {
     /// 100 at most.
     pub subscriptions: u32,
     /// Of each subscription.
@@ -144,7 +144,7 @@ impl Loader {
             stack: name,
             source,
         };
-        if !matches!(stack.state(), State::Installed) {
+        if !matches!(stack.state(), StackState::Installed) {
             return Err(LoaderError::NotInstalled(name));
         }
         let pki = stack.dir().join("pki").join("client");
@@ -203,7 +203,7 @@ impl Loader {
     }
 
     /// Has it subscribe, where it can.
-    pub fn watch(&mut self, watch: &Watch) -> Result<Done, LoaderError> {
+    pub fn watch(&mut self, watch: &WatchLoad) -> Result<Done, LoaderError> {
         let line = format!(
             "watch {} {} {} {}\n",
             watch.subscriptions,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use platform::child;
 
-use crate::stack::{Stack, State};
+use crate::stack::{Stack, StackState};
 use crate::{place, process};
 
 /// How a server is to be started.
@@ -242,7 +242,7 @@ pub(crate) struct Launch {
 
 impl Launch {
     pub fn prepare(stack: &'static Stack, options: &StartOptions) -> Result<Self, StartError> {
-        if !matches!(stack.state(), State::Installed) {
+        if !matches!(stack.state(), StackState::Installed) {
             return Err(StartError::NotInstalled(stack.name));
         }
         let port = match options.port {

@@ -21,7 +21,7 @@ pub struct Stack {
     /// Our sources, unpacked before the first step.
     pub sources: &'static [Source],
     /// How to install it, in order, in its folder. Each must be repeatable.
-    pub steps: &'static [Step],
+    pub steps: &'static [InstallStep],
     /// The command line of the server, without the arguments that every peer takes.
     pub server: &'static [&'static str],
     /// The command line of the client, likewise.
@@ -47,7 +47,7 @@ pub struct Source {
 
 /// One command of an installation.
 #[derive(Debug)]
-pub struct Step {
+pub struct InstallStep {
     /// What it does, for people: `install asyncua 2.1.0`.
     pub what: &'static str,
     /// The command. Words may contain `{dir}` (the stack's folder), `{scripts}` (where a Python
@@ -98,7 +98,7 @@ pub struct Quirk {
 
 /// How far a stack is from being usable.
 #[derive(Debug)]
-pub enum State {
+pub enum StackState {
     /// These tools are not there.
     Missing(Vec<&'static Tool>),
     /// Nothing is in the way of installing it.
@@ -121,26 +121,26 @@ impl Stack {
     }
 
     /// Looks at the disk and, where needed, for the tools.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> StackState {
         if self.is_installed() {
             // A tool that is only found by its name is good enough here: this is asked
             // before each start.
             let missing = self.tools_where(|tool| tool.when_running && !tool.is_on_path());
             return match missing.is_empty() {
-                true => State::Installed,
-                false => State::Missing(missing),
+                true => StackState::Installed,
+                false => StackState::Missing(missing),
             };
         }
         let missing = self.tools_where(|tool| !tool.is_there());
         if !missing.is_empty() {
-            return State::Missing(missing);
+            return StackState::Missing(missing);
         }
         match self.failure() {
-            Some(reason) => State::Broken {
+            Some(reason) => StackState::Broken {
                 reason,
                 log: self.install_log(),
             },
-            None => State::NotInstalled,
+            None => StackState::NotInstalled,
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use peers::testing::{require, start};
 use peers::{
-    Loader, LoaderError, LoaderOptions, Mode, Policy, PubSub, Reads, Stack, StartOptions, Watch,
+    Loader, LoaderError, LoaderOptions, Mode, Policy, PubSub, Reads, Stack, StartOptions, WatchLoad,
 };
 
 const SHORT: Duration = Duration::from_millis(100);
@@ -133,7 +133,7 @@ fn open62541s_client_counts_the_values_of_its_subscriptions() {
     };
     let server = start(stack, &options);
     let mut loader = Loader::start(loader, server.url(), &LoaderOptions::default()).unwrap();
-    let watch = Watch {
+    let watch = WatchLoad {
         subscriptions: 2,
         items: 50,
         publishing: SHORT,

@@ -50,7 +50,7 @@ pub enum Pace {
     /// One constant rate after the other.
     Steps {
         /// Never empty.
-        steps: Vec<Step>,
+        steps: Vec<RateStep>,
     },
     /// Several at once, again and again; all sessions together.
     Burst {
@@ -64,7 +64,7 @@ pub enum Pace {
 
 /// A rate for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct RateStep {
     /// Of each session.
     pub rate: Rate,
     /// How long.
@@ -170,7 +170,7 @@ impl FromStr for Shape {
                         return Err(bad());
                     }
                     let rate = rate.parse().map_err(unit)?;
-                    Ok(Step { rate, duration })
+                    Ok(RateStep { rate, duration })
                 };
                 let steps = rest.split(',').map(step).collect::<Result<_, _>>()?;
                 Self::Own(Pace::Steps { steps })

@@ -6,8 +6,8 @@
 
 use crate::nodes::NodeSpec;
 use crate::scenario::{
-    Axis, Complaint, Group, Order, Parameter, Point, Scalar, Scenario, Setting, Shape, Step,
-    Vocabulary, nearest,
+    Axis, Complaint, Group, Order, Parameter, Point, Scalar, Scenario, ScenarioPhase, Setting,
+    Shape, Vocabulary, nearest,
 };
 
 /// What opens a test, and what a document is known by.
@@ -173,7 +173,7 @@ impl Description {
             let phase = vocabulary
                 .phase(service, &settings, servers)
                 .map_err(|refusal| about_line(measure.line, "measure", refusal.what))?;
-            let step = Step {
+            let step = ScenarioPhase {
                 name: measure.name.clone(),
                 service: service.to_owned(),
                 settings,

@@ -40,7 +40,7 @@ pub mod unit;
 mod work;
 
 pub use aggregate::{Aggregate, Aggregating};
-pub use arrival::{Arrival, ArrivalError, CatchUp, Pace, Shape, Step};
+pub use arrival::{Arrival, ArrivalError, CatchUp, Pace, RateStep, Shape};
 pub use connect::{Connect, ConnectKind};
 pub use error::PlanError;
 pub use events::Events;

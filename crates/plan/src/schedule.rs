@@ -145,12 +145,12 @@ impl Schedule {
             of: of.max(1),
             random: Random::stream(seed, &which),
         };
-        schedule.go_on();
+        schedule.begin_next_part();
         schedule
     }
 
     /// Turns to the next part; false if there is none.
-    fn go_on(&mut self) -> bool {
+    fn begin_next_part(&mut self) -> bool {
         let Some((pace, begin, end)) = self.later.pop() else {
             self.current = Part::Done;
             return false;
@@ -188,7 +188,7 @@ impl Schedule {
                     parts.push((Pace::Constant { rate: step.rate }, from, until));
                 }
                 self.later.extend(parts.into_iter().rev());
-                return self.go_on();
+                return self.begin_next_part();
             }
             Pace::Burst { requests, period } => Part::Burst {
                 at: begin,
@@ -287,7 +287,7 @@ impl Iterator for Schedule {
                 }
                 Part::Done => return None,
             }
-            if !self.go_on() {
+            if !self.begin_next_part() {
                 return None;
             }
         }

@@ -36,12 +36,12 @@ pub struct Sequence {
     /// How often it is taken, beside the others.
     pub weight: u32,
     /// Its steps in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SequenceStep>,
 }
 
 /// A step, as it was typed and as it is meant.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct SequenceStep {
     text: String,
     /// What is done.
     pub does: Does,
@@ -150,7 +150,7 @@ impl Request {
     }
 }
 
-impl Step {
+impl SequenceStep {
     /// Whether it has times of its own.
     pub const fn is_timed(&self) -> bool {
         self.does.verb().is_some()
@@ -298,7 +298,7 @@ impl FromStr for Sequence {
             return Err(wrong(format!("{text:?} has no name")));
         }
         let steps = steps.split("->").map(|step| step.trim().parse());
-        let steps: Vec<Step> = steps.collect::<Result<_, _>>()?;
+        let steps: Vec<SequenceStep> = steps.collect::<Result<_, _>>()?;
         if steps.iter().all(|step| step.does.verb().is_none()) {
             return Err(wrong(format!("{name:?} does nothing but wait")));
         }
@@ -310,7 +310,7 @@ impl FromStr for Sequence {
     }
 }
 
-impl FromStr for Step {
+impl FromStr for SequenceStep {
     type Err = SequenceError;
 
     fn from_str(text: &str) -> Result<Self, SequenceError> {

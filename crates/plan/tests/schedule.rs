@@ -294,7 +294,7 @@ fn any_pace() -> impl Strategy<Value = Pace> {
         rate().prop_map(|rate| Pace::Poisson { rate }),
         (rate(), rate()).prop_map(|(from, to)| Pace::Ramp { from, to }),
         prop::collection::vec((rate(), 1u64..5000), 1..5).prop_map(|steps| {
-            let step = |(rate, millis)| plan::Step {
+            let step = |(rate, millis)| plan::RateStep {
                 rate,
                 duration: Duration::from_millis(millis),
             };

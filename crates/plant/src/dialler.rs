@@ -10,7 +10,7 @@ use tracing::{debug, info};
 use wire::url::Url;
 
 use crate::event_loop::{Mail, Post};
-use crate::line::{Dialled, Line, State};
+use crate::line::{Dialled, Line, LineState};
 
 /// How long dialling may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,26 +35,26 @@ pub fn begin(client: Url, acceptor: Post) -> io::Result<Arc<Line>> {
 fn keep_one(line: &Arc<Line>, acceptor: &Post) {
     let mut pause = SOON;
     loop {
-        match line.leaves(State::Idle, None) {
-            State::Over => return,
-            State::Missing => pause = SOON,
+        match line.leaves(LineState::Idle, None) {
+            LineState::Over => return,
+            LineState::Missing => pause = SOON,
             // Whoever closes at once is not dialled all the time.
-            State::Idle | State::Lost => {
-                if line.leaves(State::Lost, Some(pause)) == State::Over {
+            LineState::Idle | LineState::Lost => {
+                if line.leaves(LineState::Lost, Some(pause)) == LineState::Over {
                     return;
                 }
             }
         }
         match dial(line.client()) {
             Ok(socket) => {
-                line.set(State::Idle);
+                line.set(LineState::Idle);
                 let line = Arc::clone(line);
                 acceptor.send(Mail::Dialled(Box::new(Dialled { socket, line })));
             }
             Err(error) => {
                 pause = (pause * 2).min(LATE);
                 info!(client = %line.client(), %error, again = ?pause, "cannot dial");
-                line.set(State::Lost);
+                line.set(LineState::Lost);
             }
         }
     }

@@ -83,4 +83,4 @@ pub use space::rights::{Rights, ZONES, Zones};
 pub use start_error::StartError;
 pub use trust::TrustPolicy;
 pub use users::{NotAHash, PasswordHash, TokenHash, Users};
-pub use watch::Watch;
+pub use watch::ServerWatch;

@@ -7,7 +7,7 @@ use wire::url::Url;
 
 /// What becomes of the connection at a client that nobody uses yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum LineState {
     /// There is none.
     Missing,
     /// It is there.
@@ -22,7 +22,7 @@ pub enum State {
 #[derive(Debug)]
 pub struct Line {
     client: Url,
-    state: Mutex<State>,
+    state: Mutex<LineState>,
     changed: Condvar,
 }
 
@@ -31,7 +31,7 @@ impl Line {
     pub fn to(client: Url) -> Self {
         Self {
             client,
-            state: Mutex::new(State::Missing),
+            state: Mutex::new(LineState::Missing),
             changed: Condvar::new(),
         }
     }
@@ -41,14 +41,14 @@ impl Line {
         &self.client
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something became of the connection.
-    pub fn set(&self, state: State) {
+    pub fn set(&self, state: LineState) {
         let mut now = self.state();
-        if *now != State::Over {
+        if *now != LineState::Over {
             *now = state;
             self.changed.notify_all();
         }
@@ -56,23 +56,23 @@ impl Line {
 
     /// The client said hello over it: the next one is due.
     pub fn used(&self) {
-        self.set(State::Missing);
+        self.set(LineState::Missing);
     }
 
     /// It ended without.
     pub fn lost(&self) {
-        self.set(State::Lost);
+        self.set(LineState::Lost);
     }
 
     /// Nobody dials any more.
     pub fn end(&self) {
-        self.set(State::Over);
+        self.set(LineState::Over);
     }
 
     /// Waits until it is in another state than this one, or so long.
-    pub fn leaves(&self, state: State, at_most: Option<Duration>) -> State {
+    pub fn leaves(&self, state: LineState, at_most: Option<Duration>) -> LineState {
         let now = self.state();
-        let is_so = |now: &mut State| *now == state;
+        let is_so = |now: &mut LineState| *now == state;
         let now = match at_most {
             None => self
                 .changed

@@ -41,7 +41,7 @@ use crate::tls_acceptor::TlsAcceptor;
 use crate::trust::TrustPolicy;
 use crate::update::metrics::{self, Meter};
 use crate::update::{self, UpdateLoop};
-use crate::watch::Watch;
+use crate::watch::ServerWatch;
 
 /// A running server. Dropping it stops it.
 pub struct Server {
@@ -326,8 +326,8 @@ impl Server {
     }
 
     /// To look at it from another thread.
-    pub fn watch(&self) -> Watch {
-        Watch::new(&self.shared)
+    pub fn watch(&self) -> ServerWatch {
+        ServerWatch::new(&self.shared)
     }
 
     /// Tells clients that it is about to end: ServerStatus says Shutdown, and counts down. It

@@ -18,7 +18,8 @@ use wire::url::Transport;
 use wss::{TlsServer, Tunnel, TunnelError};
 
 use crate::counters::Counters;
-use crate::event_loop::{Mail, Post, Secured, SlotId, Slots, link_of, token};
+use crate::event_loop::{Mail, Post, Secured, link_of, token};
+use crate::slots::{SlotId, Slots};
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
@@ -191,7 +192,7 @@ impl Loop {
                 }
             }
             for id in rung {
-                self.go_on(id);
+                self.receive(id);
             }
             self.accept();
             self.end_the_slow();
@@ -270,7 +271,7 @@ impl Loop {
     }
 
     /// Reads what came, answers it, and sends the connection on once it is open.
-    fn go_on(&mut self, id: SlotId) {
+    fn receive(&mut self, id: SlotId) {
         let Some(arrival) = self.arrivals.get_mut(id) else {
             return;
         };

@@ -15,17 +15,17 @@ use crate::shared::Shared;
 
 /// What somebody can know of a server who does not own it. Cheap to copy.
 #[derive(Clone)]
-pub struct Watch(Arc<Shared>);
+pub struct ServerWatch(Arc<Shared>);
 
-impl std::fmt::Debug for Watch {
+impl std::fmt::Debug for ServerWatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Watch")
+        f.debug_tuple("ServerWatch")
             .field(&self.0.advertised.urls.tcp)
             .finish()
     }
 }
 
-impl Watch {
+impl ServerWatch {
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         Self(Arc::clone(shared))
     }

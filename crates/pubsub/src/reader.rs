@@ -22,9 +22,9 @@ const STEPS: usize = 128;
 /// Reads the DataSetMessages of one writer.
 #[derive(Debug, Clone, Default)]
 pub struct Reader {
-    raw: Vec<Step>,
+    raw: Vec<ReadStep>,
     has_types: bool,
-    learnt: Vec<Step>,
+    learnt: Vec<ReadStep>,
     /// What the learnt steps are of.
     shape: Option<(Encoding, usize)>,
 }
@@ -62,7 +62,7 @@ struct Row {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum ReadStep {
     Row(Row, usize),
     /// RawData with a length of its own.
     Raw(RawType),
@@ -77,7 +77,7 @@ impl Reader {
         for of in types {
             match Row::of_raw(of) {
                 Some(row) => push(&mut steps, row),
-                None => steps.push(Step::Raw(of.clone())),
+                None => steps.push(ReadStep::Raw(of.clone())),
             }
         }
         Self {
@@ -144,17 +144,17 @@ impl Reader {
             debug_assert!(index <= usize::from(u16::MAX));
             let first = index as u16;
             match step {
-                Step::Row(row, count) => {
+                ReadStep::Row(row, count) => {
                     let bytes = c.take(count * usize::from(row.stride), "RawData")?;
                     let row = *row;
                     visit(Part::Run(Run { first, row, bytes }));
                     index += count;
                 }
-                Step::Raw(of) => {
+                ReadStep::Raw(of) => {
                     visit(Part::Raw(first, raw::read(&mut c, of)?));
                     index += 1;
                 }
-                Step::Field => {}
+                ReadStep::Field => {}
             }
         }
         Ok(index)
@@ -169,7 +169,7 @@ impl Reader {
     ) -> Result<bool, DecodeError> {
         for step in &self.learnt {
             match step {
-                Step::Row(row, count) => {
+                ReadStep::Row(row, count) => {
                     let len = count * usize::from(row.stride);
                     let Some(bytes) = fields.ahead(len).filter(|it| row.begins_all(it)) else {
                         return Ok(false);
@@ -178,7 +178,7 @@ impl Reader {
                     let row = *row;
                     visit(Part::Run(Run { first, row, bytes }));
                 }
-                Step::Field | Step::Raw(_) => match fields.next() {
+                ReadStep::Field | ReadStep::Raw(_) => match fields.next() {
                     Some(field) => visit(Part::Field(field?)),
                     None => return Ok(false),
                 },
@@ -195,7 +195,7 @@ impl Reader {
         for field in fields {
             match Row::of(&field?) {
                 Some(row) => push(&mut self.learnt, row),
-                None => self.learnt.push(Step::Field),
+                None => self.learnt.push(ReadStep::Field),
             }
             if self.learnt.len() > STEPS {
                 self.learnt.pop();
@@ -207,10 +207,10 @@ impl Reader {
 }
 
 /// The row before goes on, or another begins.
-fn push(steps: &mut Vec<Step>, row: Row) {
+fn push(steps: &mut Vec<ReadStep>, row: Row) {
     match steps.last_mut() {
-        Some(Step::Row(last, count)) if *last == row => *count += 1,
-        _ => steps.push(Step::Row(row, 1)),
+        Some(ReadStep::Row(last, count)) if *last == row => *count += 1,
+        _ => steps.push(ReadStep::Row(row, 1)),
     }
 }
 

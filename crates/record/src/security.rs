@@ -74,7 +74,7 @@ pub struct Way {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
     /// Steps of connecting, of all connections.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SecurityStep>,
     /// From the first byte to an active session.
     pub connect: Figure<Spread>,
     /// CPU of the server for a connection that is opened and closed.
@@ -150,7 +150,7 @@ pub struct User {
 
 /// A step of connecting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Step {
+pub struct SecurityStep {
     /// Its name.
     pub step: String,
     /// How long it took.

@@ -87,7 +87,7 @@ pub struct Measurement {
     /// The point's value on each axis, as typed.
     pub values: Vec<String>,
     /// What became of it.
-    pub state: State,
+    pub state: MeasurementState,
     /// Why it failed or was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -117,7 +117,7 @@ pub struct Measurement {
 /// What became of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum MeasurementState {
     /// Not yet measured.
     Planned,
     /// Measured.
@@ -184,7 +184,7 @@ impl Measurement {
     pub fn is_left(&self) -> bool {
         matches!(
             self.state,
-            State::Planned | State::Interrupted | State::Failed
+            MeasurementState::Planned | MeasurementState::Interrupted | MeasurementState::Failed
         )
     }
 
@@ -298,7 +298,7 @@ mod tests {
                 point: 0,
                 repetition: 1,
                 values: vec!["1".into()],
-                state: State::LeftOut,
+                state: MeasurementState::LeftOut,
                 why: Some("beyond point 1".into()),
                 file: None,
                 verdict: None,

@@ -4,7 +4,7 @@ use judge::compare::{Direction, Method, Outcome, P, Row};
 use serde::Serialize;
 
 use crate::compared::{At, Compared};
-use crate::trend::Course;
+use crate::trend::TrendOutput;
 
 /// What was compared, and what came of it.
 #[derive(Debug, Serialize)]
@@ -24,7 +24,7 @@ pub struct Comparison<'a> {
     /// Points that one side has and the other has not.
     alone: &'a [String],
     points: Vec<Point<'a>>,
-    history: Vec<Course<'a>>,
+    history: Vec<TrendOutput<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -97,7 +97,7 @@ impl<'a> Comparison<'a> {
                 .collect(),
             alone: &compared.alone,
             points: compared.points.iter().map(point).collect(),
-            history: compared.history.iter().map(Course::of).collect(),
+            history: compared.history.iter().map(TrendOutput::of).collect(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! say as little about the tail as a thousand independent ones.
 
 use record::Histogram;
-use record::run::{Course, Phase};
+use record::run::{HistogramCourse, Phase};
 
 /// Below so many intervals nothing can be said about how alike they are.
 const FEWEST_INTERVALS: usize = 10;
@@ -13,7 +13,7 @@ const MOST_BATCHES: usize = 30;
 /// keeps: that of an independent sample whose mean would scatter
 /// as much as this one's does. Batches are the intervals of the phase that lie in its window, several of
 /// them together when they are many. None if they are too few.
-pub(crate) fn size(phase: &Phase, histogram: &Histogram, course: &Course) -> Option<f64> {
+pub(crate) fn size(phase: &Phase, histogram: &Histogram, course: &HistogramCourse) -> Option<f64> {
     let interval = phase.series.interval_ns.max(1);
     let first = usize::try_from(phase.from_ns / interval).ok()?;
     let last = usize::try_from(phase.to_ns.div_ceil(interval)).ok()?;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use plan::scenario::{Order, Point, Scenario, Start, Step};
+use plan::scenario::{Order, Point, Scenario, ScenarioPhase, Start};
 use plan::unit::Rate;
 use plan::unit::duration::{show, typed};
 use plan::{Arrival, Pace, Work};
@@ -240,7 +240,7 @@ fn done(point: &Point) -> String {
     groups.collect::<Vec<_>>().join(", then ")
 }
 
-fn step(step: &Step) -> String {
+fn step(step: &ScenarioPhase) -> String {
     let phase = &step.phase;
     let batch = match (&phase.work, phase.work.batch()) {
         (Work::Subscribe(work), _) => return subscribed(step, work),
@@ -262,7 +262,7 @@ fn step(step: &Step) -> String {
 }
 
 /// `subscribe, 10 sessions × 2 subscriptions × 1,000 items, each 100ms, 60s`
-fn subscribed(step: &Step, work: &plan::Subscribe) -> String {
+fn subscribed(step: &ScenarioPhase, work: &plan::Subscribe) -> String {
     let items = match work.items {
         Some(n) => counted(n.into(), "item", "items"),
         None => "an item for each node".to_owned(),
@@ -305,7 +305,7 @@ fn drawn(point: &Point) -> (Vec<Drawn>, f64) {
     let mut at = 0.0;
     let mut spans = Vec::new();
     for group in &point.groups {
-        let length = |step: &Step| step.length(1).map(|length| length.as_secs_f64());
+        let length = |step: &ScenarioPhase| step.length(1).map(|length| length.as_secs_f64());
         let longest = group.steps.iter().filter_map(length).fold(0.0, f64::max);
         // Nobody knows how long requests take: as wide as anything.
         let longest = if longest > 0.0 { longest } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use plan::unit::duration::show_ns;
 use plan::unit::{Bytes, Rate, share};
-use record::run::{EventsHeard, Figure, First, Found, Outcome, Phase, Subscriptions};
+use record::run::{EventsHeard, Figure, First, Incident, Outcome, Phase, Subscriptions};
 
 use crate::page::{Page, counted, grouped};
 use crate::steps;
@@ -31,7 +31,7 @@ pub(crate) fn accounting(page: &mut Page, told: &Subscriptions) {
     }
 }
 
-fn is_loss(found: &Found) -> bool {
+fn is_loss(found: &Incident) -> bool {
     matches!(
         found.cause.as_str(),
         "missing" | "lost_message" | "overflowed" | "stalled" | "outage" | "ended"
@@ -104,7 +104,7 @@ fn of(told: &Subscriptions, count: u64) -> String {
 }
 
 /// `overflowed 12, first at 3.20 s: ns=2;s=X of subscription 1, before message 33`.
-fn cause(found: &Found, told: &Subscriptions) -> String {
+fn cause(found: &Incident, told: &Subscriptions) -> String {
     let count = grouped(found.count);
     let mut text = match found.cause.as_str() {
         "missing" => format!("{count} missing though promised, and nothing tells why"),

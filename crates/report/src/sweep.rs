@@ -3,7 +3,7 @@
 use plan::unit::{Rate, duration, share};
 use record::average::median;
 use record::run::Kind;
-use record::sweep::{Measurement, Short, State, Sweep};
+use record::sweep::{Measurement, MeasurementState, Short, Sweep};
 
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
 use crate::style::Style;
@@ -45,7 +45,7 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
         );
     }
     for (place, it) in sweep.measurements.iter().enumerate() {
-        if let (State::Failed, Some(why)) = (it.state, &it.why) {
+        if let (MeasurementState::Failed, Some(why)) = (it.state, &it.why) {
             let which = format!(
                 "measurement {} ({}) failed: {why}",
                 place + 1,
@@ -70,19 +70,19 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
 
 /// What became of how many measurements.
 pub(crate) fn so_far(sweep: &Sweep) -> String {
-    let state = |state: State| {
+    let state = |state: MeasurementState| {
         sweep
             .measurements
             .iter()
             .filter(|it| it.state == state)
             .count() as u64
     };
-    let mut told = vec![format!("{} measured", state(State::Done))];
+    let mut told = vec![format!("{} measured", state(MeasurementState::Done))];
     for (what, number) in [
-        ("failed", state(State::Failed)),
-        ("left out", state(State::LeftOut)),
-        ("interrupted", state(State::Interrupted)),
-        ("to be measured", state(State::Planned)),
+        ("failed", state(MeasurementState::Failed)),
+        ("left out", state(MeasurementState::LeftOut)),
+        ("interrupted", state(MeasurementState::Interrupted)),
+        ("to be measured", state(MeasurementState::Planned)),
     ] {
         if number > 0 {
             told.push(format!("{number} {what}"));
@@ -94,7 +94,7 @@ pub(crate) fn so_far(sweep: &Sweep) -> String {
 /// The worst verdict of all measurements, and how many have which.
 fn verdict(page: &mut Page, sweep: &Sweep, style: Style) {
     let of = |it: &Measurement| match it.state {
-        State::Failed => Some(Kind::Failed),
+        MeasurementState::Failed => Some(Kind::Failed),
         _ => it.verdict,
     };
     let mut verdicts: Vec<Kind> = sweep.measurements.iter().filter_map(of).collect();
@@ -171,10 +171,10 @@ fn table(page: &mut Page, sweep: &Sweep) {
         };
         if phases == 0 {
             let word = match first.state {
-                State::LeftOut => "left out",
-                State::Failed => "failed",
-                State::Interrupted => "interrupted",
-                State::Planned | State::Done => "to be measured",
+                MeasurementState::LeftOut => "left out",
+                MeasurementState::Failed => "failed",
+                MeasurementState::Interrupted => "interrupted",
+                MeasurementState::Planned | MeasurementState::Done => "to be measured",
             };
             rows.push((label(None), word.to_owned(), String::new()));
             continue;

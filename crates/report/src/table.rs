@@ -3,7 +3,7 @@
 use judge::needed_for;
 use plan::unit::duration::{show_nanos, show_ns};
 use record::Histogram;
-use record::run::{Course, Figure, Part, Phase, Sum, Trust};
+use record::run::{Figure, HistogramCourse, Part, Phase, Sum, Trust};
 
 use crate::effective;
 use crate::page::{Page, counted, grouped};
@@ -266,7 +266,7 @@ pub(crate) fn percentile(histogram: &Histogram, quantile: f64, size: f64) -> Per
 /// How many independent values a histogram of the total is worth. Where nothing tells how alike they
 /// are, all of them.
 pub(crate) fn independent(phase: &Phase, name: &str, histogram: &Histogram) -> f64 {
-    let of = |course: &Course| effective::size(phase, histogram, course);
+    let of = |course: &HistogramCourse| effective::size(phase, histogram, course);
     let size = match name {
         "response" => of(&phase.series.response),
         "service" => of(&phase.series.service),

@@ -162,7 +162,7 @@ impl Trend {
 
 /// A trend for machines.
 #[derive(Debug, Serialize)]
-pub(crate) struct Course<'a> {
+pub(crate) struct TrendOutput<'a> {
     point: &'a str,
     metric: String,
     better_is: &'static str,
@@ -181,7 +181,7 @@ struct Told<'a> {
     worse: bool,
 }
 
-impl<'a> Course<'a> {
+impl<'a> TrendOutput<'a> {
     pub(crate) fn of(trend: &'a Trend) -> Self {
         Self {
             point: &trend.label,

@@ -9,7 +9,7 @@ use crate::compared::Options;
 use crate::page::{Page, WIDTH, clean, counted, cut};
 use crate::points::{Named, Point, Points, families, labelled, names, phases};
 use crate::style::{Ink, Style};
-use crate::trend::{Course, Occasion, Trend, occasion, says_nothing};
+use crate::trend::{Occasion, Trend, TrendOutput, occasion, says_nothing};
 
 /// What was measured on many occasions, and where it changed.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct Trends {
 /// How all that was measured on these occasions went. Occasions of which most runs were limited by the generator, not steady,
 /// failed or incomplete, are left out.
 pub fn trends(folder: &str, occasions: &[(String, Vec<Named>)], options: &Options) -> Trends {
-    let mut found = Found::default();
+    let mut found = FoundRuns::default();
     for (name, runs) in occasions {
         for family in families(runs) {
             let points = Points::of(family.runs.iter().copied());
@@ -56,7 +56,7 @@ pub fn trends(folder: &str, occasions: &[(String, Vec<Named>)], options: &Option
 
 /// What was found on all occasions.
 #[derive(Default)]
-struct Found<'a> {
+struct FoundRuns<'a> {
     places: Vec<Place<'a>>,
     left_out: Vec<String>,
 }
@@ -68,7 +68,7 @@ struct Place<'a> {
     closed: bool,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundRuns<'a> {
     /// A point of an occasion, by its phases.
     fn add(&mut self, name: &'a str, label: String, point: &Point<'a>, options: &Options) {
         if says_nothing(&point.runs) {
@@ -194,7 +194,7 @@ pub struct Object<'a> {
     folder: &'a str,
     margin: f64,
     left_out: &'a [String],
-    trends: Vec<Course<'a>>,
+    trends: Vec<TrendOutput<'a>>,
 }
 
 impl<'a> Object<'a> {
@@ -206,7 +206,7 @@ impl<'a> Object<'a> {
             folder: &trends.folder,
             margin: trends.margin,
             left_out: &trends.left_out,
-            trends: trends.trends.iter().map(Course::of).collect(),
+            trends: trends.trends.iter().map(TrendOutput::of).collect(),
         }
     }
 }

@@ -38,12 +38,12 @@ pub trait CertificateManager: std::fmt::Debug + Send + Sync {
 pub struct Asker {
     timeout: Duration,
     manager: Option<Arc<dyn CertificateManager>>,
-    state: Mutex<State>,
+    state: Mutex<AskerState>,
     freed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AskerState {
     busy: usize,
     asked: u64,
     kept: HashMap<Question, Kept>,
@@ -98,7 +98,7 @@ impl Asker {
         self.lock().asked
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, AskerState> {
         // Nothing is left half done by a thread that panics.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -329,7 +329,7 @@ fn read(question: &Question, until: Instant) -> (Found, usize) {
     (bytes.and_then(|bytes| question.read(&bytes)), weight)
 }
 
-impl State {
+impl AskerState {
     /// What was answered before, where that will do.
     fn kept(&self, question: &Question, source: Source, now: Moment) -> Option<Found> {
         if !source.keeps() {

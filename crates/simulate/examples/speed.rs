@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use plan::Random;
 use simulate::{
-    BackOff, Client, Connect, Engine, Event, Files, Kind, Link, Phases, Publishing, Queue, Step,
-    What, World,
+    BackOff, Client, Connect, ConnectCost, Engine, Event, Files, Kind, Link, Phases, Publishing,
+    Queue, What, World,
 };
 
 const S: u64 = 1_000_000_000;
@@ -86,7 +86,7 @@ fn plant(
     seconds: u32,
     link: Option<&str>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let step = Step {
+    let step = ConnectCost {
         cost: 200_000,
         up_bytes: 150,
         down_bytes: 500,

@@ -25,6 +25,6 @@ pub use event::{Event, What};
 pub use outcome::{Busy, Group, LinkUse, Mark, Outcome, Totals};
 pub use queue::Queue;
 pub use world::{
-    Act, BackOff, Client, Connect, Files, Happening, Kind, Link, On, Phases, Publishing, Requests,
-    Step, Updates, World, WorldError,
+    Act, BackOff, Client, Connect, ConnectCost, Files, Happening, Kind, Link, On, Phases,
+    Publishing, Requests, Updates, World, WorldError,
 };

@@ -50,7 +50,7 @@ pub struct Message {
 
 /// Where a client is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum State {
+pub enum SessionState {
     /// It has a session over a connection.
     #[default]
     Connected,
@@ -84,7 +84,7 @@ pub struct Session {
     pub life: u16,
 
     // The client.
-    pub state: State,
+    pub state: SessionState,
     pub step: u8,
     pub resumes: bool,
     /// Attempts since it was connected.

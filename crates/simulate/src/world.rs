@@ -136,14 +136,14 @@ pub struct Requests {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Connect {
     /// Anew, with a session and subscriptions.
-    pub full: Vec<Step>,
+    pub full: Vec<ConnectCost>,
     /// To a session that is still there.
-    pub resume: Vec<Step>,
+    pub resume: Vec<ConnectCost>,
 }
 
 /// A step of connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Step {
+pub struct ConnectCost {
     /// CPU time at the server.
     pub cost: u64,
     /// Bytes of the request.

@@ -5,8 +5,8 @@
 mod support;
 
 use simulate::{
-    Act, BackOff, Connect, Engine, Files, Happening, Kind, Link, On, Outcome, Phases, Publishing,
-    Step, Totals, World,
+    Act, BackOff, Connect, ConnectCost, Engine, Files, Happening, Kind, Link, On, Outcome, Phases,
+    Publishing, Totals, World,
 };
 
 use support::{MS, S, US, kind, publishing, requests, world};
@@ -174,7 +174,7 @@ fn what_a_server_had_taken_on_is_not_done_when_it_stops() {
 fn a_storm_of_clients_that_give_up_too_early_keeps_a_server_busy_for_nothing() {
     // 200 clients whose connecting takes 100 ms of CPU each: 20 s for all of them.
     let of_jitter = |most, jitter| {
-        let step = Step {
+        let step = ConnectCost {
             cost: 20 * MS,
             up_bytes: 500,
             down_bytes: 500,

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use simulate::protocol::{Client, Costs, Course, Envelope, Reads, Scene, Server, Side, Step};
+use simulate::protocol::{
+    Client, Costs, Envelope, ProtocolStep, Reads, Scene, Server, SessionCourse, Side,
+};
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Protection};
 use wire::policy::{Mode, Policy, PrivateKey};
@@ -84,12 +86,12 @@ fn scene(link: &str, protection: Protection) -> Scene {
     }
 }
 
-fn good(course: Course) -> Course {
+fn good(course: SessionCourse) -> SessionCourse {
     assert_eq!(course.failed, None);
     course
 }
 
-fn step(course: &Course, wanted: Step) -> u64 {
+fn step(course: &SessionCourse, wanted: ProtocolStep) -> u64 {
     course.steps.iter().find(|it| it.0 == wanted).unwrap().2
 }
 
@@ -99,11 +101,11 @@ fn a_session_is_activated_after_five_round_trips() {
         let course = good(scene("delay=50ms", protection).session(0));
         assert_eq!(course.activation(), Some(500 * MS), "{protection}");
         for it in [
-            Step::Connect,
-            Step::Hello,
-            Step::OpenChannel,
-            Step::CreateSession,
-            Step::ActivateSession,
+            ProtocolStep::Connect,
+            ProtocolStep::Hello,
+            ProtocolStep::OpenChannel,
+            ProtocolStep::CreateSession,
+            ProtocolStep::ActivateSession,
         ] {
             assert_eq!(step(&course, it), 100 * MS, "{protection}: {}", it.name());
         }
@@ -137,8 +139,8 @@ fn a_check_is_a_step_of_its_own_and_waits_for_an_authority_without_work() {
     it.client_costs.check = 7e6;
     it.client_costs.ask = 50e6;
     let course = good(it.session(0));
-    assert_eq!(step(&course, Step::CheckCertificate), 57 * MS);
-    assert_eq!(step(&course, Step::OpenChannel), 2 * MS);
+    assert_eq!(step(&course, ProtocolStep::CheckCertificate), 57 * MS);
+    assert_eq!(step(&course, ProtocolStep::OpenChannel), 2 * MS);
     assert_eq!(course.activation(), Some(67 * MS));
 }
 
@@ -223,11 +225,14 @@ fn requests_take_what_their_bytes_take() {
     let reads: Vec<u64> = course
         .steps
         .iter()
-        .filter(|it| it.0 == Step::Read)
+        .filter(|it| it.0 == ProtocolStep::Read)
         .map(|it| it.2)
         .collect();
     let bytes: usize = {
-        let of_read = course.messages.iter().filter(|it| it.step == Step::Read);
+        let of_read = course
+            .messages
+            .iter()
+            .filter(|it| it.step == ProtocolStep::Read);
         of_read.take(2).map(|it| it.bytes + 66).sum()
     };
     assert_eq!(reads, [20 * MS + bytes as u64 * 8_000; 3]);

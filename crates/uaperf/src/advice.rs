@@ -1,7 +1,7 @@
 //! What to try when a server cannot be reached or turns us away.
 
 use load::access::{Access, AccessError, Credentials};
-use load::transport::{CallError, LinkError, ProxyError, Step};
+use load::transport::{CallError, LinkError, ProxyError, TransportStep};
 use pki::StoreError;
 use wire::channel::ChannelError;
 use wire::session::client::SessionError;
@@ -117,7 +117,7 @@ fn link(error: &LinkError, access: &Access) -> Option<String> {
             proxy(error, between.is_some_and(|it| it.has_login()))
         }
         LinkError::NotReverse(_) => "give the server's opc.tcp:// URL with --listen-reverse".into(),
-        LinkError::ClosedAt(Step::OpenChannel) => distrusted(access),
+        LinkError::ClosedAt(TransportStep::OpenChannel) => distrusted(access),
         LinkError::Channel(ChannelError::Peer(message)) => return status(message.status, access),
         LinkError::Channel(error) => return status(error.status(), access),
         _ => return None,
@@ -197,9 +197,9 @@ pub fn distrusted(access: &Access) -> String {
     )
 }
 
-fn call(step: Step, error: &CallError, access: &Access) -> Option<String> {
+fn call(step: TransportStep, error: &CallError, access: &Access) -> Option<String> {
     match error {
-        CallError::Link(LinkError::ClosedAt(_)) if step != Step::FirstRead => {
+        CallError::Link(LinkError::ClosedAt(_)) if step != TransportStep::FirstRead => {
             Some(distrusted(access))
         }
         CallError::Link(error) => link(error, access),

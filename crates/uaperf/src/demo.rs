@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
 use load::probe::{Probe, probe};
-use load::transport::Step;
+use load::transport::TransportStep;
 use wire::channel::{Protection, all_protections};
 use wire::url::Url;
 
@@ -152,9 +152,12 @@ fn security(out: &mut impl Write, server: &Serving, pki: &Path) -> anyhow::Resul
     for protection in all_protections() {
         let access = server.access(protection, pki);
         let found = probe(&access, REPEAT).map_err(|error| advice::on(&error, &access))?;
-        let channel = medians(&found, &[Step::Hello, Step::OpenChannel]);
-        let session = medians(&found, &[Step::CreateSession, Step::ActivateSession]);
-        let read = medians(&found, &[Step::FirstRead]);
+        let channel = medians(&found, &[TransportStep::Hello, TransportStep::OpenChannel]);
+        let session = medians(
+            &found,
+            &[TransportStep::CreateSession, TransportStep::ActivateSession],
+        );
+        let read = medians(&found, &[TransportStep::FirstRead]);
         writeln!(
             out,
             "  {:<38}{:>12}{:>12}{:>12}",
@@ -168,7 +171,7 @@ fn security(out: &mut impl Write, server: &Serving, pki: &Path) -> anyhow::Resul
 }
 
 /// The medians of some steps, added up.
-fn medians(probe: &Probe, steps: &[Step]) -> Duration {
+fn medians(probe: &Probe, steps: &[TransportStep]) -> Duration {
     let wanted = |step: &&load::probe::StepTimes| steps.iter().any(|s| s.name() == step.step);
     let nanos = probe.steps.iter().filter(wanted).map(|step| step.median_ns);
     Duration::from_nanos(nanos.sum())

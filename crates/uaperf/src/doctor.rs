@@ -271,7 +271,7 @@ fn calibrated() -> Checked {
 fn peers() -> Checked {
     let installed = ::peers::Stack::all()
         .iter()
-        .filter(|it| matches!(it.state(), ::peers::State::Installed));
+        .filter(|it| matches!(it.state(), ::peers::StackState::Installed));
     let names: Vec<&str> = installed.map(|it| it.name).collect();
     match names.is_empty() {
         true => good("peers", "none installed (uaperf peers install NAME)"),

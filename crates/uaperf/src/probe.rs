@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use load::access::AccessError;
-use load::probe::{Found, Probe, Tried, probe, services};
+use load::probe::{Presence, Probe, Tried, probe, services};
 use wire::url::Url;
 
 use crate::access;
@@ -224,9 +224,9 @@ fn sets(out: &mut String, tried: &[Tried]) -> std::fmt::Result {
     writeln!(out)?;
     for set in tried.chunk_by(|a, b| a.set == b.set) {
         let of = |found| set.iter().filter(move |it| it.found == found);
-        let there = of(Found::There).map(|it| it.service.to_owned());
-        let missing = of(Found::Missing).map(|it| format!("not {}", it.service));
-        let unclear = of(Found::Unclear).map(|it| format!("{}? ({})", it.service, it.answer));
+        let there = of(Presence::There).map(|it| it.service.to_owned());
+        let missing = of(Presence::Missing).map(|it| format!("not {}", it.service));
+        let unclear = of(Presence::Unclear).map(|it| format!("{}? ({})", it.service, it.answer));
         let label = set.first().map_or("", |it| it.set);
         several(out, (SET, label), there.chain(missing).chain(unclear))?;
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::support::{Server, json, text, uaperf};
 use observe::Process;
 use peers::testing::{require, start};
-use peers::{Stack, StartOptions, State};
+use peers::{Stack, StackState, StartOptions};
 use serde_json::Value;
 
 /// The table of a server, and what was shown.
@@ -115,7 +115,7 @@ fn a_server_that_is_not_there_or_no_process_is_no_table() {
 fn another() -> Option<&'static Stack> {
     let names = ["asyncua", "open62541", "node-opcua", "gopcua"];
     let mut all = names.into_iter().filter_map(Stack::named);
-    let there = all.find(|it| matches!(it.state(), State::Installed));
+    let there = all.find(|it| matches!(it.state(), StackState::Installed));
     there.or_else(|| names.into_iter().find_map(require))
 }
 

@@ -16,7 +16,7 @@ use crate::support::{Said, Server, command, program};
 use load::access::{About, Access, AccessError, Session, TrustRule};
 use load::certificate_manager;
 use load::relay::{Background, Settings};
-use load::transport::{LinkError, Step, Steps};
+use load::transport::{LinkError, Steps, TransportStep};
 use pki::make::Request;
 use pki::{Fail, Revocation, Source, Store};
 use revocation::{Asker, CertificateManager};
@@ -216,7 +216,7 @@ impl Two {
 }
 
 /// A step of a probe.
-fn step(probe: &serde_json::Value, step: Step) -> Option<&serde_json::Value> {
+fn step(probe: &serde_json::Value, step: TransportStep) -> Option<&serde_json::Value> {
     let mut steps = probe["steps"].as_array().unwrap().iter();
     steps.find(|it| it["step"] == step.name())
 }
@@ -406,20 +406,20 @@ fn the_check_is_a_step_of_its_own_and_takes_as_long_as_the_authority() {
     let probe = two.probe(&["--repeat", "2", "--revocation", "online"]);
     let first = probe["first_check_ns"].as_u64().unwrap();
     assert!(Duration::from_nanos(first) >= delay, "{first}");
-    let check = step(&probe, Step::CheckCertificate).unwrap();
+    let check = step(&probe, TransportStep::CheckCertificate).unwrap();
     assert_eq!(check["count"], 2);
-    let asked = step(&probe, Step::AskStatus).unwrap();
+    let asked = step(&probe, TransportStep::AskStatus).unwrap();
     assert_eq!(asked["count"], 2);
     let least = asked["min_ns"].as_u64().unwrap();
     assert!(Duration::from_nanos(least) >= delay, "{least}");
     // What is done here does not wait, and nobody else was asked.
     assert!(check["min_ns"].as_u64() < Some(least), "{check}");
-    for other in [Step::AskList, Step::AskManager] {
+    for other in [TransportStep::AskList, TransportStep::AskManager] {
         assert!(step(&probe, other).is_none());
     }
     // Without lists of the folder there is one step less.
     let probe = two.probe(&["--trust"]);
-    assert!(step(&probe, Step::CheckCertificate).is_none());
+    assert!(step(&probe, TransportStep::CheckCertificate).is_none());
 }
 
 #[test]
@@ -476,7 +476,7 @@ fn a_client_asks_a_certificate_manager() {
     let far = format!("gds:opc.tcp://{}", link.address());
     let patient = ["--revocation-timeout", "30s"];
     let probe = two.probe(&[&["--repeat", "2", "--revocation", &far], &patient[..]].concat());
-    let asked = step(&probe, Step::AskManager).unwrap();
+    let asked = step(&probe, TransportStep::AskManager).unwrap();
     assert_eq!(asked["count"], 2);
     let least = asked["min_ns"].as_u64().unwrap();
     assert!(least >= 120_000_000, "{least}");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use record::Run;
 use record::run::Kind;
-use record::sweep::{State, Sweep};
+use record::sweep::{MeasurementState, Sweep};
 use tempfile::TempDir;
 
 use crate::support;
@@ -54,7 +54,7 @@ impl Desk {
         Sweep::read(&self.out()).unwrap()
     }
 
-    fn states(&self) -> Vec<State> {
+    fn states(&self) -> Vec<MeasurementState> {
         self.index()
             .measurements
             .iter()
@@ -116,7 +116,7 @@ fn every_point_and_repetition_is_measured_and_kept_and_the_server_ends_with_them
         told.contains("[4/4] batch 1, repetition 2 of 2; about "),
         "{told}"
     );
-    assert_eq!(desk.states(), [State::Done; 4]);
+    assert_eq!(desk.states(), [MeasurementState::Done; 4]);
     let batches: Vec<u64> = desk
         .runs()
         .iter()
@@ -157,7 +157,7 @@ fn a_sweep_that_was_killed_and_resumed_has_the_same_points() {
         Ok(index) => index
             .measurements
             .iter()
-            .filter(|it| it.state == State::Done)
+            .filter(|it| it.state == MeasurementState::Done)
             .count(),
         Err(_) => 0,
     };
@@ -171,7 +171,7 @@ fn a_sweep_that_was_killed_and_resumed_has_the_same_points() {
     let kept = before
         .measurements
         .iter()
-        .filter(|it| it.state == State::Done);
+        .filter(|it| it.state == MeasurementState::Done);
     let kept: Vec<(PathBuf, Vec<u8>)> = kept
         .map(|it| {
             let file = desk.out().join(it.file.as_ref().unwrap());
@@ -187,7 +187,7 @@ fn a_sweep_that_was_killed_and_resumed_has_the_same_points() {
     assert_eq!(desk.index(), before);
     measured(&desk.uaperf(&["run", "--resume", "out"]));
     let after = desk.index();
-    assert_eq!(desk.states(), [State::Done; 5]);
+    assert_eq!(desk.states(), [MeasurementState::Done; 5]);
     let points = |index: &Sweep| -> Vec<(usize, u32, Vec<String>)> {
         let all = index.measurements.iter();
         all.map(|it| (it.point, it.repetition, it.values.clone()))
@@ -230,7 +230,10 @@ fn a_point_that_fails_is_marked_and_the_rest_goes_on() {
     );
     std::fs::write(desk.path().join("tests/x.toml"), scenario).unwrap();
     let output = desk.uaperf(&["run", "tests/x.toml", "--out", "out"]);
-    assert_eq!(desk.states(), [State::Failed, State::Done]);
+    assert_eq!(
+        desk.states(),
+        [MeasurementState::Failed, MeasurementState::Done]
+    );
     let shown = text(&output.stdout);
     assert!(
         shown.contains("failed: ") && shown.contains("1 measured, 1 failed"),
@@ -253,12 +256,12 @@ fn a_scenario_is_gone_on_with_from_any_folder_and_from_where_it_was_moved_to() {
     measured(&desk.uaperf(&["run", "tests/x.toml", "--out", "out"]));
     let forget = || {
         let mut index = desk.index();
-        index.measurements[0].state = State::Planned;
+        index.measurements[0].state = MeasurementState::Planned;
         index.write(&desk.out()).unwrap();
     };
     forget();
     measured(&desk.uaperf_in(&elsewhere, &["run", "--resume", "../out"]));
-    assert_eq!(desk.states(), [State::Done]);
+    assert_eq!(desk.states(), [MeasurementState::Done]);
     std::fs::rename(&tests, desk.path().join("moved")).unwrap();
     forget();
     let lost = desk.uaperf(&["run", "--resume", "out"]);
@@ -269,7 +272,7 @@ fn a_scenario_is_gone_on_with_from_any_folder_and_from_where_it_was_moved_to() {
         "{told}"
     );
     measured(&desk.uaperf(&["run", "moved/x.toml", "--resume", "out"]));
-    assert_eq!(desk.states(), [State::Done]);
+    assert_eq!(desk.states(), [MeasurementState::Done]);
 }
 
 #[test]
@@ -280,7 +283,7 @@ fn a_sweep_ends_where_its_condition_comes_true_and_the_points_beyond_are_marked(
     ));
     let output = desk.uaperf(&["run", "x.toml", "--out", "out"]);
     measured(&output);
-    use State::{Done, LeftOut};
+    use MeasurementState::{Done, LeftOut};
     assert_eq!(
         desk.states(),
         [Done, LeftOut, LeftOut, Done, LeftOut, LeftOut]
@@ -356,7 +359,10 @@ fn what_ctrl_c_ended_is_marked_and_measured_again() {
         shown.contains("go on with  uaperf run --resume out"),
         "{shown}"
     );
-    assert_eq!(desk.states(), [State::Interrupted, State::Planned]);
+    assert_eq!(
+        desk.states(),
+        [MeasurementState::Interrupted, MeasurementState::Planned]
+    );
     assert_eq!(output.status.code(), Some(130));
     // What was measured of it is kept, and says that it is not all.
     assert_eq!(desk.runs()[0].verdict.kind, Kind::Incomplete);
@@ -491,7 +497,12 @@ fn a_condition_that_comes_true_ends_its_measurement_and_not_the_scenario() {
     );
     let output = desk.uaperf(&["run", "x.toml", "--out", "out", "--junit", "x.xml"]);
     assert!(desk.out().exists(), "{}", text_of(&output));
-    assert_eq!(desk.states(), [State::Done; 2], "{}", text_of(&output));
+    assert_eq!(
+        desk.states(),
+        [MeasurementState::Done; 2],
+        "{}",
+        text_of(&output)
+    );
     let index = desk.index();
     assert_eq!(index.measurements[0].aborted.as_deref(), Some("errors=0"));
     assert_eq!(index.measurements[1].aborted, None);
@@ -552,7 +563,7 @@ fn every_classic_shape_does_what_it_is_named_for() {
         let words = ["run", "shape.toml", "-P", "duration=4s"];
         let ran = desk.uaperf(&[&words[..], &["--out", "out", "--quiet"]].concat());
         let said = format!("{kind}: {}{}", text(&ran.stdout), text(&ran.stderr));
-        assert_eq!(desk.states(), [State::Done], "{said}");
+        assert_eq!(desk.states(), [MeasurementState::Done], "{said}");
         for phase in desk.runs().iter().flat_map(|run| &run.phases) {
             assert_eq!(phase.total.errors, 0, "{}: {said}", phase.name);
             let heard = phase.subscriptions.as_ref();

@@ -7,7 +7,7 @@ use std::process::Output;
 
 use crate::support::{Server, text, uaperf};
 use record::Run;
-use record::sweep::{State, Sweep};
+use record::sweep::{MeasurementState, Sweep};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
@@ -68,7 +68,7 @@ fn is_measured(out: &Path, output: &Output) {
     // Whether so short a run was steady is no question.
     assert!(matches!(output.status.code(), Some(0 | 4)), "{told}");
     for it in Sweep::read(out).unwrap().measurements {
-        assert_eq!(it.state, State::Done, "{told}");
+        assert_eq!(it.state, MeasurementState::Done, "{told}");
         for phase in Run::read(&out.join(it.file.unwrap())).unwrap().phases {
             let came = phase.total.histogram("delay").count();
             assert!(

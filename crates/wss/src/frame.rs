@@ -141,7 +141,7 @@ pub enum Control {
 
 /// What became of some bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct FrameStep {
     /// So many of them were looked at.
     pub taken: usize,
     /// So many bytes of data were written.
@@ -204,8 +204,8 @@ impl Deframer {
     ///
     /// # Errors
     /// The peer does what it must not. Nothing that it sends makes sense after that.
-    pub fn take(&mut self, bytes: &[u8], into: &mut [u8]) -> Result<Step, Violation> {
-        let mut step = Step::default();
+    pub fn take(&mut self, bytes: &[u8], into: &mut [u8]) -> Result<FrameStep, Violation> {
+        let mut step = FrameStep::default();
         loop {
             let rest = bytes.get(step.taken..).unwrap_or_default();
             let Some(mut frame) = self.frame.take() else {

@@ -18,7 +18,7 @@ mod tunnel;
 mod upgrade;
 mod waiting;
 
-pub use frame::{Control, Deframer, Framer, Step, Violation};
+pub use frame::{Control, Deframer, FrameStep, Framer, Violation};
 pub use http::{CHANNEL_ID, Exchange, Http, HttpError, Media, Sink, TOKEN_ID};
 pub use merge::Merge;
 pub use tls::{ClientCertificate, Judge, Rejected, Secured, TlsClient, TlsError, TlsServer};

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use interop::page;
-use peers::{Server, Stack, StartOptions, State};
+use peers::{Server, Stack, StackState, StartOptions};
 use serde_json::Value;
 
 const HELP: &str = "\
@@ -148,7 +148,7 @@ fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
         text.push_str(TABLE);
         for stack in &args.stacks {
             let name = stack.name;
-            if !matches!(stack.state(), State::Installed) {
+            if !matches!(stack.state(), StackState::Installed) {
                 eprintln!("{name}: not installed, so not tried: uaperf peers install {name}");
                 continue;
             }

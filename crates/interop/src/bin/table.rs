@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use interop::{Extent, Ours, Theirs, among_themselves, inward, out, page};
-use peers::{Stack, State};
+use peers::{Stack, StackState};
 
 const HELP: &str = "\
 Tries every policy, mode and user with our client on every installed stack's server, and with every
@@ -72,7 +72,7 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     let (ours, theirs) = (Ours::new()?, Theirs::new()?);
     let mut as_known = true;
     for stack in &args.stacks {
-        if !matches!(stack.state(), State::Installed) {
+        if !matches!(stack.state(), StackState::Installed) {
             let name = stack.name;
             eprintln!("{name}: not installed, so not tried: uaperf peers install {name}");
             continue;

@@ -4,7 +4,7 @@
 //! is how well their mean is known. How much another run would differ remains unknown.
 
 use plan::{Measure, Stat};
-use record::run::{Course, Phase};
+use record::run::{HistogramCourse, Phase};
 
 use super::interval::{degrees, t_quantile, t_tails};
 use super::{Comparison, Direction, Method, Metric, Outcome, P, level, variance};
@@ -155,7 +155,7 @@ fn rate(phase: &Phase) -> Vec<f64> {
     rows.unwrap_or_default().iter().map(|&n| n as f64).collect()
 }
 
-fn means(phase: &Phase, course: &Course) -> Vec<f64> {
+fn means(phase: &Phase, course: &HistogramCourse) -> Vec<f64> {
     let rows = course.mean_ns.get(window(phase));
     rows.unwrap_or_default().iter().copied().flatten().collect()
 }

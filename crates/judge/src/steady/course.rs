@@ -14,7 +14,7 @@ const UNLIKE: f64 = 5.0;
 
 /// A phase in the course of time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Course {
+pub struct PhaseCourse {
     /// Length of a bin.
     pub bin_ns: u64,
     /// Whether the plan itself changes the load (ramp, steps, burst), so that nothing can settle.
@@ -59,7 +59,7 @@ impl Row {
     }
 }
 
-impl Course {
+impl PhaseCourse {
     /// What a tally says, up to the phase's end. `open` says whether operations were due at planned
     /// times; `varies` whether the plan changes the load.
     pub fn of(tally: &Tally, open: bool, varies: bool) -> Self {

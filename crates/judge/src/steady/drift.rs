@@ -7,7 +7,7 @@ use record::average::{mean, median};
 const MIN_VALUES: usize = 30;
 
 /// A change, or the ends of a trend.
-pub(super) struct Found {
+pub(super) struct Shift {
     /// Where the second part begins.
     pub at: usize,
     /// The median before.
@@ -18,7 +18,7 @@ pub(super) struct Found {
     pub p: f64,
 }
 
-impl Found {
+impl Shift {
     /// The same, counted from further ahead.
     pub(super) fn behind(mut self, first: usize) -> Self {
         self.at += first;
@@ -27,7 +27,7 @@ impl Found {
 }
 
 /// Pettitt's test for one change of level (1979).
-pub(super) fn change_point(values: &[f64]) -> Option<Found> {
+pub(super) fn change_point(values: &[f64]) -> Option<Shift> {
     let n = values.len();
     if n < MIN_VALUES {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn change_point(values: &[f64]) -> Option<Found> {
     let rest = ranks_less(&ranks, at);
     let n = n as f64;
     let exponent = -6.0 * largest * largest / (n * n * n + n * n);
-    Some(Found {
+    Some(Shift {
         at,
         before,
         after,
@@ -56,7 +56,7 @@ pub(super) fn change_point(values: &[f64]) -> Option<Found> {
 }
 
 /// Mann and Kendall's test for a trend; before and after are the first and the last third.
-pub(super) fn trend(values: &[f64]) -> Option<Found> {
+pub(super) fn trend(values: &[f64]) -> Option<Shift> {
     let n = values.len();
     if n < MIN_VALUES {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn trend(values: &[f64]) -> Option<Found> {
     let m = n as f64;
     let variance = m * (m - 1.0) * (2.0 * m + 5.0) / 18.0 * inflation(&ranks(&rest));
     let z = (s.abs() - 1.0).max(0.0) / variance.sqrt();
-    Some(Found {
+    Some(Shift {
         at: n / 3,
         before,
         after,

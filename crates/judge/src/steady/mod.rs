@@ -5,11 +5,11 @@ mod drift;
 mod mser;
 mod outage;
 
-pub use course::Course;
+pub use course::PhaseCourse;
 pub use outage::Outage;
 
 use course::Row;
-use drift::{Found, change_point, trend};
+use drift::{Shift, change_point, trend};
 use outage::{Failures, failures};
 
 /// A drift of less than this is not worth mentioning.
@@ -82,21 +82,21 @@ pub struct Excursion {
 
 impl Settling {
     /// Looks for the end of the warm-up, and at what follows it.
-    pub fn of(course: &Course) -> Self {
+    pub fn of(course: &PhaseCourse) -> Self {
         Self::within(course, Allowed::default())
     }
 
     /// The same, with what may be left out.
-    pub fn within(course: &Course, allowed: Allowed) -> Self {
+    pub fn within(course: &PhaseCourse, allowed: Allowed) -> Self {
         Self::after(course, None, allowed)
     }
 
     /// Looks only at what follows a warm-up that was given.
-    pub fn after_given(course: &Course, warm_up_ns: u64) -> Self {
+    pub fn after_given(course: &PhaseCourse, warm_up_ns: u64) -> Self {
         Self::after(course, Some(warm_up_ns), Allowed::default())
     }
 
-    fn after(course: &Course, given: Option<u64>, allowed: Allowed) -> Self {
+    fn after(course: &PhaseCourse, given: Option<u64>, allowed: Allowed) -> Self {
         let mut settling = Self {
             cut_ns: given.unwrap_or(0),
             ..Self::default()
@@ -143,7 +143,7 @@ impl Settling {
         }
         // A change that comes later than a start-up may is none, and then there is nothing to leave out.
         let looks = (LOOKS * rows.len()) as f64;
-        let late: Vec<Option<Found>> = rows
+        let late: Vec<Option<Shift>> = rows
             .iter()
             .map(|row| row.late_change(most_ns, looks))
             .collect();
@@ -166,7 +166,7 @@ impl Settling {
                 })
             } else {
                 // A backlog that grows by more than a hundredth of what was asked for.
-                let grows = |it: &Found| it.p * looks < P && it.after - it.before > row.median;
+                let grows = |it: &Shift| it.p * looks < P && it.after - it.before > row.median;
                 trend(rest).filter(grows).map(|it| it.behind(from))
             };
             settling.drifts.extend(found.map(|it| Drift {
@@ -188,19 +188,19 @@ impl Row {
     }
 
     /// Whether a drift is worth mentioning, and chance would not do it.
-    fn is_worth(&self, it: &Found, looks: f64) -> bool {
+    fn is_worth(&self, it: &Shift, looks: f64) -> bool {
         it.p * looks < P && (it.after - it.before).abs() > WORTH * self.median
     }
 
     /// A change of all of the phase that is too late for a start-up: past the half, or past what a
     /// start-up may take while MSER would rather leave out more than that.
-    fn late_change(&self, most_ns: u64, looks: f64) -> Option<Found> {
+    fn late_change(&self, most_ns: u64, looks: f64) -> Option<Shift> {
         if !self.settles {
             return None;
         }
         let (most, all) = (self.most(most_ns), self.values.len());
         let would_more = mser::cut(&self.values, most).would_more;
-        let is_late = |it: &Found| it.at > most && (would_more || it.at * 2 > all);
+        let is_late = |it: &Shift| it.at > most && (would_more || it.at * 2 > all);
         let change = change_point(&self.values);
         let drifts = would_more && change.as_ref().is_some_and(is_late);
         change

@@ -1,6 +1,6 @@
 //! Failures are no start-up: what failed, and for how long nothing succeeded.
 
-use super::{Course, Settling};
+use super::{PhaseCourse, Settling};
 
 /// Without an objective, nothing may succeed for so long at the beginning.
 const GAP: u64 = 500_000_000;
@@ -34,7 +34,7 @@ pub(super) struct Failures {
 /// What failed in a beginning that is to be left out, and outages that are no excursion. `wanted_ns` would
 /// be left out if as much as half of the phase might be; none if nobody looks for it.
 pub(super) fn failures(
-    course: &Course,
+    course: &PhaseCourse,
     settling: &Settling,
     wanted_ns: Option<u64>,
     gap_ns: Option<u64>,
@@ -78,7 +78,7 @@ pub(super) fn failures(
 }
 
 /// The bins of a time.
-fn bins(course: &Course, from_ns: u64, to_ns: u64) -> std::ops::Range<usize> {
+fn bins(course: &PhaseCourse, from_ns: u64, to_ns: u64) -> std::ops::Range<usize> {
     let bin = |n: u64| {
         usize::try_from(n)
             .unwrap_or(usize::MAX)
@@ -89,14 +89,14 @@ fn bins(course: &Course, from_ns: u64, to_ns: u64) -> std::ops::Range<usize> {
 }
 
 /// How many operations failed in a time, to the edges of its bins.
-fn failed(course: &Course, from_ns: u64, to_ns: u64) -> u64 {
+fn failed(course: &PhaseCourse, from_ns: u64, to_ns: u64) -> u64 {
     let range = bins(course, from_ns, to_ns);
     course.failed.get(range).unwrap_or_default().iter().sum()
 }
 
 /// Whether more of the beginning failed than what follows it explains: by more than three deviations of
 /// a Poisson count. Where nothing fails later, one failure is unlike it.
-fn is_unlike(course: &Course, cut_ns: u64, inside: u64) -> bool {
+fn is_unlike(course: &PhaseCourse, cut_ns: u64, inside: u64) -> bool {
     let all = |cells: &[f64]| cells.iter().sum::<f64>();
     let cut = bins(course, 0, cut_ns).end.min(course.completed.len());
     let (before, behind) = course.completed.split_at(cut);
@@ -106,7 +106,7 @@ fn is_unlike(course: &Course, cut_ns: u64, inside: u64) -> bool {
 }
 
 /// From the first failure of the beginning to the last one.
-fn failing(course: &Course, cut_ns: u64, inside: u64) -> Outage {
+fn failing(course: &PhaseCourse, cut_ns: u64, inside: u64) -> Outage {
     let range = bins(course, 0, cut_ns);
     let beginning = course.failed.get(range).unwrap_or_default();
     let first = beginning.iter().position(|&n| n > 0).unwrap_or(0) as u64;

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use judge::{Allowed, CoreUse, Course, Evidence, Load, Settling};
+use judge::{Allowed, CoreUse, Evidence, Load, PhaseCourse, Settling};
 use record::run::Verdict;
 use record::{Lateness, Ledger, Tally, Times};
 
@@ -197,7 +197,7 @@ impl Bench {
             Some(_) => Load::Open,
             None => Load::Closed,
         };
-        let course = Course::of(&tally, load.is_open(), false);
+        let course = PhaseCourse::of(&tally, load.is_open(), false);
         let settling = Settling::within(&course, self.allowed);
         let window = tally.window(settling.cut_ns, u64::MAX);
         let mut evidence = Evidence::of(&tally, &window, load, &|code| format!("{code:08X}"));

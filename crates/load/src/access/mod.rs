@@ -42,7 +42,8 @@ use client_identities::Own;
 use crate::relay::Background;
 use crate::transport::tasks::blocking;
 use crate::transport::{
-    CallError, Callers, Dscp, Link, LinkError, Options, Proxy, ServerCheck, Step, Steps, Way,
+    CallError, Callers, Dscp, Link, LinkError, Options, Proxy, ServerCheck, Steps, TransportStep,
+    Way,
 };
 
 /// Whether the server's certificate has to be a trusted one.
@@ -118,7 +119,7 @@ pub enum AccessError {
     #[error("{} failed: {error}", .step.name())]
     Call {
         /// At which step.
-        step: Step,
+        step: TransportStep,
         /// Why.
         error: CallError,
     },
@@ -299,7 +300,7 @@ impl Access {
         let endpoints =
             endpoint::endpoints(&mut link, (&self.url, self.json)).map_err(|error| {
                 AccessError::Call {
-                    step: Step::Discover,
+                    step: TransportStep::Discover,
                     error,
                 }
             })?;

@@ -18,7 +18,7 @@ use super::client_identities::Own;
 use super::endpoint::profile_of;
 use super::{Access, AccessError, Credentials, Opening};
 use crate::transport::tasks::{aside, blocking};
-use crate::transport::{CallError, Link, LinkError, Shell, Step, Steps, Stream, random};
+use crate::transport::{CallError, Link, LinkError, Shell, Steps, Stream, TransportStep, random};
 
 /// An active session on a link of its own.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Session {
         }
         let request = state.create_request(nonce(), link.clock().now());
         let response = link.call_in_turn(&NodeId::null(), request).await;
-        let verified = state.created(response.map_err(at(Step::CreateSession))?)?;
+        let verified = state.created(response.map_err(at(TransportStep::CreateSession))?)?;
         // What is not secured is not worth a helper.
         let is_cheap = link.connection().protection() == Protection::NONE
             && matches!(access.user_of(client), Credentials::Anonymous);
@@ -55,7 +55,7 @@ impl Session {
             false => aside(move || verified.run()).await,
         };
         state.verified(verified)?;
-        steps.push((Step::CreateSession, start.elapsed()));
+        steps.push((TransportStep::CreateSession, start.elapsed()));
         debug!(
             channel = link.connection().channel_id(),
             session = %state.session_id(),
@@ -70,8 +70,8 @@ impl Session {
         }?;
         let token = state.authentication_token();
         let response = link.call_in_turn(&token, request).await;
-        state.activated(response.map_err(at(Step::ActivateSession))?)?;
-        steps.push((Step::ActivateSession, start.elapsed()));
+        state.activated(response.map_err(at(TransportStep::ActivateSession))?)?;
+        steps.push((TransportStep::ActivateSession, start.elapsed()));
         info!(session = %state.session_id(), user = access.user_name(), "session activated");
         Ok(Self { link, state, token })
     }
@@ -209,9 +209,9 @@ impl Session {
         let start = Instant::now();
         let request = self.state.close_request(true, self.link.clock().now());
         let closed = self.link.call_in_turn(&self.token, request).await;
-        closed.map_err(at(Step::Close))?;
+        closed.map_err(at(TransportStep::Close))?;
         self.link.close_in_turn().await?;
-        steps.push((Step::Close, start.elapsed()));
+        steps.push((TransportStep::Close, start.elapsed()));
         info!(session = %self.state.session_id(), "session closed");
         Ok(())
     }
@@ -252,8 +252,8 @@ impl Absent {
         let request = aside(move || request.run()).await?;
         let response = link.call_in_turn(&self.token, request).await;
         self.state
-            .activated(response.map_err(at(Step::ActivateSession))?)?;
-        steps.push((Step::ActivateSession, start.elapsed()));
+            .activated(response.map_err(at(TransportStep::ActivateSession))?)?;
+        steps.push((TransportStep::ActivateSession, start.elapsed()));
         info!(session = %self.state.session_id(), "session activated over another channel");
         Ok(Session {
             link,
@@ -272,7 +272,7 @@ impl Absent {
     }
 }
 
-fn at(step: Step) -> impl Fn(CallError) -> AccessError {
+fn at(step: TransportStep) -> impl Fn(CallError) -> AccessError {
     move |error| AccessError::Call { step, error }
 }
 

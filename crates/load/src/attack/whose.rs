@@ -62,7 +62,7 @@ mod tests {
     use wire::frame::ErrorMessage;
 
     use super::*;
-    use crate::transport::Step;
+    use crate::transport::TransportStep;
 
     #[test]
     #[cfg(target_os = "linux")]
@@ -91,13 +91,13 @@ mod tests {
         };
         assert!(is_answer(&told(StatusCode::BadTcpServerTooBusy)));
         assert!(is_answer(&AccessError::Call {
-            step: Step::CreateSession,
+            step: TransportStep::CreateSession,
             error: CallError::Aborted(StatusCode::BadTooManySessions),
         }));
         assert!(!is_answer(&told(StatusCode::BadConnectionClosed)));
         assert!(!is_answer(&LinkError::Silent.into()));
         assert!(!is_answer(&AccessError::Call {
-            step: Step::CreateSession,
+            step: TransportStep::CreateSession,
             error: CallError::TimedOut(Duration::from_secs(1)),
         }));
     }

@@ -5,7 +5,7 @@ use super::control::Level;
 /// How a plan's time passes. At 110 % it passes faster by a tenth, so that a tenth more falls due in
 /// each second, evenly; in a pause it stands still.
 #[derive(Debug)]
-pub struct Course {
+pub struct PlanTime {
     /// Stretches of one level each, in order.
     stretches: Vec<Stretch>,
     /// The stretch that the last time asked for lies in; times are asked for in rising order.
@@ -22,7 +22,7 @@ struct Stretch {
     percent: u32,
 }
 
-impl Default for Course {
+impl Default for PlanTime {
     fn default() -> Self {
         Self {
             stretches: vec![Stretch {
@@ -35,7 +35,7 @@ impl Default for Course {
     }
 }
 
-impl Course {
+impl PlanTime {
     /// From this time of the phase on, so much is offered.
     pub fn change(&mut self, t: u64, level: Level) {
         let percent = match level.paused {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn nothing_changes_the_plan_until_a_person_does() {
-        let mut course = Course::default();
+        let mut course = PlanTime::default();
         for planned in [0, 1, 999, u64::MAX] {
             assert_eq!(course.due(planned), planned);
         }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn at_twice_the_load_what_is_left_falls_due_in_half_the_time() {
-        let mut course = Course::default();
+        let mut course = PlanTime::default();
         course.change(1000, level(200));
         assert_eq!(course.due(900), 900);
         assert_eq!(course.due(1000), 1000);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn in_a_pause_nothing_falls_due_and_after_it_the_plan_goes_on_where_it_stopped() {
-        let mut course = Course::default();
+        let mut course = PlanTime::default();
         course.change(
             1000,
             Level {

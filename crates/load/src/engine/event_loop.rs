@@ -216,7 +216,7 @@ impl<H: Host> EventLoop<H> {
             }
             // A spinning loop is idle while it finds nothing; what a sleeping one slept is counted
             // where it sleeps.
-            if self.settings.spin && found == Found::Nothing {
+            if self.settings.spin && found == Activity::Nothing {
                 self.idle.add(before, t);
             }
         }
@@ -366,12 +366,12 @@ impl<H: Host> EventLoop<H> {
     }
 
     /// Waits for the next thing to happen, and lets it.
-    fn wait(&mut self, t: u64) -> io::Result<Found> {
-        let mut found = Found::Nothing;
+    fn wait(&mut self, t: u64) -> io::Result<Activity> {
+        let mut found = Activity::Nothing;
         if self.settings.spin && self.seats.len() <= ASKED_ONE_BY_ONE {
             for n in 0..self.seats.len() {
                 if self.read(n) {
-                    found = Found::Something;
+                    found = Activity::Something;
                 }
             }
             self.look_first = false;
@@ -408,7 +408,7 @@ impl<H: Host> EventLoop<H> {
                 self.writable(seat);
             }
             if readable && self.read(seat) {
-                found = Found::Something;
+                found = Activity::Something;
             }
         }
         self.rung = rung;
@@ -435,7 +435,7 @@ impl<H: Host> EventLoop<H> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum Activity {
     Something,
     Nothing,
 }

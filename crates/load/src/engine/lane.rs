@@ -19,7 +19,7 @@ use super::control::Level;
 use super::end::End;
 use super::recorder::{Alike, Outcome, Recorder};
 use super::source::Source;
-use super::subscriber::{Came, Step, Subscriber};
+use super::subscriber::{Came, Subscriber, SubscriberStep};
 use crate::work::{Asker, Requests};
 
 /// Why requests that are due are not sent.
@@ -149,7 +149,7 @@ impl Lane {
     /// Whether nothing is left of its subscriptions at the server, as far as it can be told.
     pub fn has_left(&self) -> bool {
         let subscriptions = self.subscriber.as_ref();
-        subscriptions.is_none_or(|it| it.step() == Step::Gone)
+        subscriptions.is_none_or(|it| it.step() == SubscriberStep::Gone)
     }
 
     /// Takes its subscriptions out, with all that they have heard.

@@ -60,5 +60,5 @@ pub use settings::Settings;
 pub use settle::{Settled, settle};
 pub use source::Source;
 pub use spent::Idle;
-pub use subscriber::{Came, Orders, Shape, Step as SubscriberStep, Subscriber, Witness};
+pub use subscriber::{Came, Orders, Shape, Subscriber, SubscriberStep, Witness};
 pub use target::Target;

@@ -8,7 +8,7 @@ use plan::{CatchUp, Schedule};
 use plan::unit::duration::nanos;
 
 use super::control::Level;
-use super::course::Course;
+use super::course::PlanTime;
 
 /// When a session's requests are due, in nanoseconds since the phase began.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub struct Open {
     planned: Option<u64>,
     /// When that is due.
     next: Option<u64>,
-    course: Course,
+    course: PlanTime,
     /// What becomes of those that fell due while nothing could be sent.
     catch_up: CatchUp,
     paused: bool,
@@ -99,7 +99,7 @@ impl Source {
             planned: next,
             next,
             schedule,
-            course: Course::default(),
+            course: PlanTime::default(),
             catch_up,
             paused: false,
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use mdns::{Browser, Found, MOST, Packet};
+use mdns::{Browser, FoundServer, MOST, Packet};
 use plan::unit::duration::nanos;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use super::line::Line;
 
 /// What was heard.
 #[derive(Debug, Clone, Serialize)]
-pub struct Heard {
+pub struct LanReport {
     /// The interfaces that were asked over.
     pub interfaces: Vec<Spoken>,
     /// How long answers were waited for.
@@ -62,7 +62,7 @@ pub struct Server {
 }
 
 /// Asks over these interfaces who is there, and listens for so long. Nothing else is sent, and nobody connected to.
-pub fn browse(cards: &[Card], wait: Duration) -> Result<Heard, LanError> {
+pub fn browse(cards: &[Card], wait: Duration) -> Result<LanReport, LanError> {
     let mut poll = mio::Poll::new().map_err(LanError::Wait)?;
     let (mut lines, mut silent) = (Vec::new(), None);
     for card in cards {
@@ -139,7 +139,7 @@ pub fn browse(cards: &[Card], wait: Duration) -> Result<Heard, LanError> {
         ipv4: spoken.contains(&(card.index, true)),
         ipv6: spoken.contains(&(card.index, false)),
     };
-    Ok(Heard {
+    Ok(LanReport {
         interfaces: cards.iter().map(way).collect(),
         wait_ns: nanos(wait),
         servers: servers(browser.found(start.elapsed()), cards),
@@ -150,7 +150,7 @@ pub fn browse(cards: &[Card], wait: Duration) -> Result<Heard, LanError> {
 }
 
 /// The servers, each once for each of its URLs.
-fn servers(found: Vec<Found>, cards: &[Card]) -> Vec<Server> {
+fn servers(found: Vec<FoundServer>, cards: &[Card]) -> Vec<Server> {
     let mut servers: Vec<Server> = Vec::new();
     for it in found {
         let more = server(&it, cards);
@@ -167,7 +167,7 @@ fn servers(found: Vec<Found>, cards: &[Card]) -> Vec<Server> {
     servers
 }
 
-fn server(found: &Found, cards: &[Card]) -> Server {
+fn server(found: &FoundServer, cards: &[Card]) -> Server {
     let text = found.text.clone().unwrap_or_default();
     let url =
         |host: &str, port: u16| format!("{}://{host}:{port}{}", found.kind.scheme(), text.path);

@@ -7,7 +7,7 @@ mod card;
 mod line;
 
 pub use announce::{Announced, Announcement, Announcer};
-pub use browse::{Heard, Server, Spoken, browse};
+pub use browse::{LanReport, Server, Spoken, browse};
 pub use card::Card;
 
 use std::io;

@@ -20,7 +20,7 @@ pub struct Tried {
     /// Its name.
     pub service: &'static str,
     /// Whether the server has it.
-    pub found: Found,
+    pub found: Presence,
     /// The code or the words that this was seen by.
     pub answer: String,
 }
@@ -28,7 +28,7 @@ pub struct Tried {
 /// Whether a service is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum Presence {
     /// The server did it, or looked at it and refused.
     There,
     /// The server says that it has no such service.
@@ -158,25 +158,25 @@ pub fn services(access: &Access) -> Result<Vec<Tried>, AccessError> {
 }
 
 /// What an answer says of its service.
-fn told(row: &Row, answer: Option<Result<(), CallError>>) -> (Found, String) {
+fn told(row: &Row, answer: Option<Result<(), CallError>>) -> (Presence, String) {
     let error = match answer {
-        None => return (Found::There, "in use".to_owned()),
-        Some(Ok(())) => return (Found::There, "Good".to_owned()),
+        None => return (Presence::There, "in use".to_owned()),
+        Some(Ok(())) => return (Presence::There, "Good".to_owned()),
         Some(Err(error)) => error,
     };
     let found = match &error {
         CallError::Service(it) => match it.status() {
             StatusCode::BadServiceUnsupported
             | StatusCode::BadNotImplemented
-            | StatusCode::BadNotSupported => Found::Missing,
-            StatusCode::BadUserAccessDenied | StatusCode::BadUnexpectedError => Found::Unclear,
-            _ => Found::There,
+            | StatusCode::BadNotSupported => Presence::Missing,
+            StatusCode::BadUserAccessDenied | StatusCode::BadUnexpectedError => Presence::Unclear,
+            _ => Presence::There,
         },
         // Something of it came back.
-        CallError::Decode(_) => Found::There,
+        CallError::Decode(_) => Presence::There,
         // Nothing is due without a subscription, and it may be kept until there is one.
-        CallError::TimedOut(_) if row.service == "Publish" => Found::There,
-        _ => Found::Unclear,
+        CallError::TimedOut(_) if row.service == "Publish" => Presence::There,
+        _ => Presence::Unclear,
     };
     let text = match &error {
         CallError::Service(it) => it.status().sub_code().to_string(),
@@ -210,11 +210,14 @@ mod tests {
             let error = CallError::Service(Box::new(fault).into());
             told(row("QueryFirst"), Some(Err(error))).0
         };
-        assert_eq!(refused(StatusCode::BadServiceUnsupported), Found::Missing);
-        assert_eq!(refused(StatusCode::BadNothingToDo), Found::There);
-        assert_eq!(refused(StatusCode::BadUserAccessDenied), Found::Unclear);
+        assert_eq!(
+            refused(StatusCode::BadServiceUnsupported),
+            Presence::Missing
+        );
+        assert_eq!(refused(StatusCode::BadNothingToDo), Presence::There);
+        assert_eq!(refused(StatusCode::BadUserAccessDenied), Presence::Unclear);
         let late = || Some(Err(CallError::TimedOut(Duration::from_secs(1))));
-        assert_eq!(told(row("Publish"), late()).0, Found::There);
-        assert_eq!(told(row("Read"), late()).0, Found::Unclear);
+        assert_eq!(told(row("Publish"), late()).0, Presence::There);
+        assert_eq!(told(row("Read"), late()).0, Presence::Unclear);
     }
 }

@@ -2,7 +2,7 @@
 
 use plan::{Figures, Measure, Stat};
 
-use super::{Delay, Heard, Published, Spread, Stream};
+use super::{Delay, ListenerReport, Published, Spread, Stream};
 
 impl Figures for Published {
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
@@ -22,7 +22,7 @@ impl Figures for Published {
     }
 }
 
-impl Figures for Heard {
+impl Figures for ListenerReport {
     /// Of several listeners what is lost or cannot be read is that of the worst, and all else of the first.
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
         let own = self.own_figure(measure, stat)?;
@@ -37,7 +37,7 @@ impl Figures for Heard {
     }
 }
 
-impl Heard {
+impl ListenerReport {
     fn own_figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
         let seconds = self.elapsed_ns.max(1) as f64 / 1e9;
         // Times of several streams are held to the worst of them.

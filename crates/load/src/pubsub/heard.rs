@@ -9,7 +9,7 @@ use super::{KeyUse, PubSubConnection, Spread};
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct ListenerReport {
     /// Where to.
     pub from: String,
     /// How long.
@@ -56,7 +56,7 @@ pub struct Heard {
     pub server: Option<Vec<PubSubConnection>>,
     /// What listeners beside this one heard of the same, each with a socket and a thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub others: Vec<Heard>,
+    pub others: Vec<ListenerReport>,
     /// Ended before its time.
     pub interrupted: bool,
     /// What else the capture says that was read instead of a socket.
@@ -281,7 +281,7 @@ impl From<Counts> for Counted {
     }
 }
 
-impl Heard {
+impl ListenerReport {
     /// Messages that never came: of writers with sequence numbers, else of their groups.
     pub fn lost(&self) -> u64 {
         self.streams.iter().map(Stream::lost).sum()

@@ -13,7 +13,7 @@ use pubsub::template::Template;
 use pubsub::{Content, Fields, PublisherId, Tolerance};
 use wire::template::walk::BuiltInType;
 
-use super::Heard;
+use super::ListenerReport;
 use super::arrivals::Came;
 use super::received::{Ending, PhaseClock, Received};
 
@@ -175,7 +175,7 @@ impl Publisher {
 }
 
 /// What was heard of a publisher; what could not be read is of the secured one.
-fn account(heard: &Heard, publisher: &str, datagrams: u64, secured: bool) -> Account {
+fn account(heard: &ListenerReport, publisher: &str, datagrams: u64, secured: bool) -> Account {
     let stream = heard.streams.iter();
     let mut of_it = stream.filter(|it| it.publisher_id.as_deref() == Some(publisher));
     let [writer] = &of_it.next().unwrap().writers[..] else {

@@ -49,7 +49,7 @@ impl KeySupply {
         }
         let asked = times.clone();
         let thread = std::thread::Builder::new().name("keys".into());
-        let thread = thread.spawn(move || go_on(service, &asked));
+        let thread = thread.spawn(move || keep_supplied(service, &asked));
         Ok(Self {
             times,
             thread: thread.map_err(|error: io::Error| error.to_string())?,
@@ -94,7 +94,7 @@ fn ask_past(service: &mut dyn KeyService, times: &KeyTimes, token: u32) -> Resul
     times.take_past(&told).map_err(|error| error.to_string())
 }
 
-fn go_on(mut service: Box<dyn KeyService>, times: &KeyTimes) {
+fn keep_supplied(mut service: Box<dyn KeyService>, times: &KeyTimes) {
     // Keys that have ended are asked for at once.
     let mut pause = times.next_ask(Instant::now()).unwrap_or_default();
     loop {

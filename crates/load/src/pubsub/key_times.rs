@@ -79,7 +79,7 @@ struct Entry {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct KeyTimesState {
     entries: Vec<Entry>,
     serials: u64,
     /// When the last one is over, if it ever is.
@@ -96,7 +96,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Shared {
     changes: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<KeyTimesState>,
     wake: Condvar,
 }
 
@@ -132,7 +132,7 @@ impl KeyTimes {
         times
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, KeyTimesState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

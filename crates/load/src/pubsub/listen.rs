@@ -14,7 +14,7 @@ use super::key_times::KeyFeed;
 use super::prober::Prober;
 use super::received::{Ending, Received, SoFar};
 use super::telling::Telling;
-use super::{Address, Heard, Interface, Place, PubSubConnection, ethernet};
+use super::{Address, Interface, ListenerReport, Place, PubSubConnection, ethernet};
 
 /// What to listen to.
 #[derive(Debug)]
@@ -57,7 +57,11 @@ pub struct ListenError {
 ///
 /// # Errors
 /// The socket cannot be opened, or failed.
-pub fn listen(plan: Listen, stop: &AtomicBool, ready: impl FnOnce()) -> Result<Heard, ListenError> {
+pub fn listen(
+    plan: Listen,
+    stop: &AtomicBool,
+    ready: impl FnOnce(),
+) -> Result<ListenerReport, ListenError> {
     listen_and_tell(plan, stop, ready, None)
 }
 
@@ -70,7 +74,7 @@ pub fn listen_and_tell(
     stop: &AtomicBool,
     ready: impl FnOnce(),
     told: Option<&mut dyn FnMut(SoFar)>,
-) -> Result<Heard, ListenError> {
+) -> Result<ListenerReport, ListenError> {
     let from = plan.from.to_string();
     let failed = |error| ListenError {
         at: from.clone(),

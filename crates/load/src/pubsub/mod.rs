@@ -52,7 +52,7 @@ pub use choice::Choice;
 pub use courier::Delivered;
 pub use ethernet::EthernetError;
 pub use ethernet_url::{EthernetUrl, EthernetUrlError, Host, Vlan};
-pub use heard::{Captured, Counted, Delay, Heard, Stream, Subscribed, Unread, Writer};
+pub use heard::{Captured, Counted, Delay, ListenerReport, Stream, Subscribed, Unread, Writer};
 pub use information::{PubSubConnection, PubSubGroup, PubSubWriter, pubsub_connections};
 pub use interface::{Interface, InterfaceError};
 pub use key_service::{KeyServer, KeyServiceError};

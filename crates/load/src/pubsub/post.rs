@@ -18,7 +18,7 @@ use super::prober::{Asking, Prober};
 use super::received::{Ending, PhaseClock, Received, SoFar};
 use super::subscriber::Subscription;
 use super::telling::Telling;
-use super::{Address, BrokerError, Heard, Interface, ListenError, Mqtt, Place};
+use super::{Address, BrokerError, Interface, ListenError, ListenerReport, Mqtt, Place};
 use crate::transport::random;
 
 /// So long at most it is waited for datagrams that are on their way when the publisher has ended.
@@ -133,7 +133,7 @@ impl Post {
         clock: PhaseClock,
         until: Until<'_>,
         told: &mut dyn FnMut(SoFar),
-    ) -> Result<(Heard, Tally), ListenError> {
+    ) -> Result<(ListenerReport, Tally), ListenError> {
         let start = Instant::now();
         let late = Duration::from_nanos(now().saturating_sub(clock.origin_ns));
         let start = start.checked_sub(late).unwrap_or(start);

@@ -16,7 +16,7 @@ use record::{Closed, Ledger, Measure, Tally};
 use super::arrivals::Came;
 use super::choice::Choice;
 use super::followed::{Followed, Known, Said};
-use super::heard::{Captured, Heard, Stream, Unread};
+use super::heard::{Captured, ListenerReport, Stream, Unread};
 use super::information::PubSubConnection;
 use super::key_times::{KeyFeed, KeyUse};
 use super::learned::Learned;
@@ -450,7 +450,7 @@ impl Received {
         Some(place)
     }
 
-    pub fn close(self, ending: Ending) -> Heard {
+    pub fn close(self, ending: Ending) -> ListenerReport {
         let mut streams: Vec<_> = self.streams.into_iter().map(Some).collect();
         let mut take = |place: usize| streams.get_mut(place).and_then(Option::take);
         let mut said: Vec<Stream> = Vec::new();
@@ -485,7 +485,7 @@ impl Received {
                 .map(|it| (*it).to_owned());
             said.push(stream);
         }
-        Heard {
+        ListenerReport {
             from: ending.from,
             elapsed_ns: u64::try_from(ending.elapsed.as_nanos()).unwrap_or(u64::MAX),
             cpu_ns: None,

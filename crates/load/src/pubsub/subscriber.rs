@@ -17,7 +17,7 @@ use super::choice::Choice;
 use super::key_times::KeyFeed;
 use super::received::{Carried, Ending, Received, SoFar};
 use super::telling::Telling;
-use super::{Heard, Subscribed};
+use super::{ListenerReport, Subscribed};
 
 /// All topics but those of the broker itself.
 const ALL: &str = "#";
@@ -193,7 +193,7 @@ pub fn subscribe(
     plan: Subscribe,
     stop: &AtomicBool,
     ready: impl FnOnce(),
-) -> Result<Heard, BrokerError> {
+) -> Result<ListenerReport, BrokerError> {
     subscribe_and_tell(plan, stop, ready, None)
 }
 
@@ -206,7 +206,7 @@ pub fn subscribe_and_tell(
     stop: &AtomicBool,
     ready: impl FnOnce(),
     told: Option<&mut dyn FnMut(SoFar)>,
-) -> Result<Heard, BrokerError> {
+) -> Result<ListenerReport, BrokerError> {
     let mut subscription = Subscription::open(plan.mqtt, plan.client_id, plan.same_clock)?;
     ready();
     let origin = now();

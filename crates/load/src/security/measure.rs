@@ -15,7 +15,7 @@ use super::handshakes::SeenHandshakes;
 use super::spent::{Spent, since};
 use super::{Around, Done, Settings, done};
 use crate::access::{Access, Credentials, Opening, Session, user_kind};
-use crate::transport::{CallError, Step, Steps};
+use crate::transport::{CallError, Steps, TransportStep};
 
 /// Fewer Reads of a size in a round say nothing of it.
 const FEWEST: usize = 10;
@@ -27,7 +27,7 @@ pub(super) struct Seen {
     protection: Protection,
     users: Vec<SeenUser>,
     failed: Option<String>,
-    steps: Vec<(Step, Duration)>,
+    steps: Vec<(TransportStep, Duration)>,
     connects: Vec<u64>,
     connect_cpu: Spent,
     handshakes: SeenHandshakes,
@@ -213,7 +213,9 @@ impl Bench<'_> {
                         break;
                     }
                 }
-                let activation = steps.iter().find(|it| it.0 == Step::ActivateSession);
+                let activation = steps
+                    .iter()
+                    .find(|it| it.0 == TransportStep::ActivateSession);
                 user.activations.extend(activation.map(|it| nanos(it.1)));
                 if !came {
                     way.steps.extend(steps);
@@ -362,10 +364,10 @@ fn spread(mut times: Vec<u64>) -> Figure<Spread> {
 }
 
 fn finished(way: Seen, plain: &[Vec<Option<u64>>]) -> Way {
-    let steps = Step::ALL.into_iter().filter_map(|step| {
+    let steps = TransportStep::ALL.into_iter().filter_map(|step| {
         let of = way.steps.iter().filter(|it| it.0 == step);
         let mut times: Vec<u64> = of.map(|it| nanos(it.1)).collect();
-        Some(security::Step {
+        Some(security::SecurityStep {
             step: step.name().to_owned(),
             took: Spread::of(&mut times)?,
         })

@@ -15,7 +15,7 @@ use wire::types::{
 use crate::access::{
     Access, AccessError, Credentials, Endpoint, Opening, Security, identity, key_kind,
 };
-use crate::transport::{CallError, Link, LinkError, Step, Steps};
+use crate::transport::{CallError, Link, LinkError, Steps, TransportStep};
 
 /// Nobody has this name, and so nobody is locked out by a wrong password.
 const NOBODY: &str = "uaperf-nobody";
@@ -152,7 +152,7 @@ fn try_it(
             accepted(what, "a session was activated")
         }
         Err(error) => match (at(&error), error.status()) {
-            (Some(Step::ActivateSession), status) if is_of_user(status) => {
+            (Some(TransportStep::ActivateSession), status) if is_of_user(status) => {
                 accepted(what, "a channel was opened and a session created")
             }
             (Some(step), status) => refused(what, step.name(), status),
@@ -171,17 +171,17 @@ fn is_of_user(status: StatusCode) -> bool {
 }
 
 /// Where the server said no; none where something else went wrong.
-fn at(error: &AccessError) -> Option<Step> {
+fn at(error: &AccessError) -> Option<TransportStep> {
     match error {
         AccessError::Link(LinkError::ClosedAt(step)) => Some(*step),
-        AccessError::Link(LinkError::Channel(_)) => Some(Step::OpenChannel),
+        AccessError::Link(LinkError::Channel(_)) => Some(TransportStep::OpenChannel),
         AccessError::Call {
             step,
             error: CallError::Service(_) | CallError::Link(_),
         } => Some(*step),
         AccessError::Session(SessionError::Refused { service, .. }) => Some(match *service {
-            "CreateSession" => Step::CreateSession,
-            _ => Step::ActivateSession,
+            "CreateSession" => TransportStep::CreateSession,
+            _ => TransportStep::ActivateSession,
         }),
         _ => None,
     }
@@ -212,11 +212,11 @@ fn unprotected(access: &Access, endpoints: &[Endpoint]) -> Refusal {
     let null = wire::types::NodeId::null();
     let made = match link.call(&null, asked) {
         Ok(made) => made,
-        Err(error) => return refused_by(UNPROTECTED, Step::CreateSession, &error),
+        Err(error) => return refused_by(UNPROTECTED, TransportStep::CreateSession, &error),
     };
     let status = made.response_header.service_result;
     if status.is_bad() {
-        return refused(UNPROTECTED, Step::CreateSession.name(), status);
+        return refused(UNPROTECTED, TransportStep::CreateSession.name(), status);
     }
     let token = made.authentication_token;
     let anonymous = |it: &Endpoint| Some(it.token(UserTokenType::Anonymous)?.policy_id.clone());
@@ -233,7 +233,7 @@ fn unprotected(access: &Access, endpoints: &[Endpoint]) -> Refusal {
     match activated {
         Ok(response) if response.response_header.service_result.is_bad() => {
             let status = response.response_header.service_result;
-            refused(UNPROTECTED, Step::ActivateSession.name(), status)
+            refused(UNPROTECTED, TransportStep::ActivateSession.name(), status)
         }
         Ok(_) => {
             // Whether it is closed in good order is of no interest.
@@ -246,11 +246,11 @@ fn unprotected(access: &Access, endpoints: &[Endpoint]) -> Refusal {
             );
             accepted(UNPROTECTED, "a session was activated")
         }
-        Err(error) => refused_by(UNPROTECTED, Step::ActivateSession, &error),
+        Err(error) => refused_by(UNPROTECTED, TransportStep::ActivateSession, &error),
     }
 }
 
-fn refused_by(what: &str, step: Step, error: &CallError) -> Refusal {
+fn refused_by(what: &str, step: TransportStep, error: &CallError) -> Refusal {
     match error {
         CallError::Service(_) | CallError::Link(_) => refused(what, step.name(), error.status()),
         _ => not_tried(what, error),
@@ -294,7 +294,9 @@ fn nobody(access: &Access, endpoints: &[Endpoint]) -> Refusal {
             accepted(WHAT, "a session was activated")
         }
         Err(error) => match (at(&error), error.status()) {
-            (Some(step @ Step::ActivateSession), status) => refused(WHAT, step.name(), status),
+            (Some(step @ TransportStep::ActivateSession), status) => {
+                refused(WHAT, step.name(), status)
+            }
             _ => not_tried(WHAT, error),
         },
     }

@@ -8,7 +8,7 @@ use revocation::Waited;
 use wire::client::Vouch;
 use wire::types::StatusCode;
 
-use super::{Step, Steps};
+use super::{Steps, TransportStep};
 
 /// Judges the server's certificate; adds up how long it waited for those who know whether it was revoked.
 #[derive(Clone)]
@@ -62,12 +62,12 @@ impl CheckTimes {
         } = self.waited;
         let here = self.all.saturating_sub(self.waited.total());
         let asked = [
-            (Step::AskStatus, statuses),
-            (Step::AskList, lists),
-            (Step::AskManager, manager),
+            (TransportStep::AskStatus, statuses),
+            (TransportStep::AskList, lists),
+            (TransportStep::AskManager, manager),
         ];
         let asked = asked.into_iter().filter(|it| !it.1.is_zero());
-        [(Step::CheckCertificate, here)]
+        [(TransportStep::CheckCertificate, here)]
             .into_iter()
             .chain(asked)
             .collect()

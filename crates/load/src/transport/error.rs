@@ -12,7 +12,7 @@ use wire::types::StatusCode;
 use wire::url::Url;
 use wss::connect::ConnectError;
 
-use super::Step;
+use super::TransportStep;
 
 /// Why there is no connection (any more).
 #[derive(Debug, Error)]
@@ -76,7 +76,7 @@ pub enum LinkError {
     #[error("no answer within {after:?} during: {}", .step.name())]
     NoAnswer {
         /// At which step.
-        step: Step,
+        step: TransportStep,
         /// The time given to it.
         after: Duration,
     },
@@ -107,7 +107,7 @@ pub enum LinkError {
     NotReverse(Url),
     /// The socket was closed without a word at this step.
     #[error("the server closed the connection without a word during: {}", .0.name())]
-    ClosedAt(Step),
+    ClosedAt(TransportStep),
     /// The connection ended.
     #[error(transparent)]
     Channel(#[from] ChannelError),
@@ -213,7 +213,7 @@ impl CallError {
 pub(super) const CLOSED: &str = "the socket was closed";
 
 /// Says what an end of the connection at this step most likely means.
-pub(super) fn diagnose(error: ChannelError, step: Step) -> LinkError {
+pub(super) fn diagnose(error: ChannelError, step: TransportStep) -> LinkError {
     match error {
         ChannelError::Frame(FrameError::UnknownType(letters)) => match &letters {
             b"HTT" => LinkError::OtherProtocol("HTTP"),
@@ -221,7 +221,7 @@ pub(super) fn diagnose(error: ChannelError, step: Step) -> LinkError {
             b"SSH" => LinkError::OtherProtocol("SSH"),
             _ => LinkError::OtherProtocol("another protocol"),
         },
-        ChannelError::Timeout(_) if step == Step::Hello => LinkError::Silent,
+        ChannelError::Timeout(_) if step == TransportStep::Hello => LinkError::Silent,
         ChannelError::Peer(message) if message.reason == CLOSED => LinkError::ClosedAt(step),
         error => LinkError::Channel(error),
     }

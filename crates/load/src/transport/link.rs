@@ -19,7 +19,7 @@ use super::check::CheckTimes;
 use super::error::{CLOSED, diagnose};
 use super::tasks::{NEVER, aside, blocking};
 use super::way::{Options, Way};
-use super::{CallError, Clock, LinkError, Step, Steps, Stream, random};
+use super::{CallError, Clock, LinkError, Steps, Stream, TransportStep, random};
 
 /// An open SecureChannel, and a socket under it.
 #[derive(Debug)]
@@ -139,17 +139,23 @@ impl Link {
         };
         if shared {
             // TLS was all there is to be opened.
-            link.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
-                .await?;
+            link.wait_for(TransportStep::OpenChannel, |turn| {
+                matches!(turn, Turn::Opened)
+            })
+            .await?;
             return Ok(link);
         }
         let start = Instant::now();
-        link.wait_for(Step::Hello, |turn| matches!(turn, Turn::Acknowledged))
-            .await?;
-        steps.push((Step::Hello, start.elapsed()));
+        link.wait_for(TransportStep::Hello, |turn| {
+            matches!(turn, Turn::Acknowledged)
+        })
+        .await?;
+        steps.push((TransportStep::Hello, start.elapsed()));
         let start = Instant::now();
         let opened = link
-            .wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
+            .wait_for(TransportStep::OpenChannel, |turn| {
+                matches!(turn, Turn::Opened)
+            })
             .await;
         // The check is made in the job that signs the request.
         let check = checked.get().map(CheckTimes::steps).unwrap_or_default();
@@ -157,7 +163,7 @@ impl Link {
         steps.extend(check);
         opened?;
         let rest = start.elapsed().saturating_sub(took);
-        steps.push((Step::OpenChannel, rest));
+        steps.push((TransportStep::OpenChannel, rest));
         Ok(link)
     }
 
@@ -286,8 +292,10 @@ impl Link {
             return Err(LinkError::NoChannel);
         }
         self.connection.renew(self.shell.clock.now());
-        self.wait_for(Step::OpenChannel, |turn| matches!(turn, Turn::Opened))
-            .await
+        self.wait_for(TransportStep::OpenChannel, |turn| {
+            matches!(turn, Turn::Opened)
+        })
+        .await
     }
 
     /// How long each step and call from now on may take.
@@ -357,7 +365,7 @@ impl Link {
 
     async fn wait_for(
         &mut self,
-        step: Step,
+        step: TransportStep,
         done: impl Fn(&Turn) -> bool,
     ) -> Result<(), LinkError> {
         loop {

@@ -31,7 +31,7 @@ pub use error::{CallError, LinkError, ProxyError};
 pub use link::{Carried, Link, Shell};
 pub use proxy::Proxy;
 pub use socket::{Got, Socket};
-pub use step::{Step, Steps};
+pub use step::{Steps, TransportStep};
 pub use stream::Stream;
 pub use timer::Timer;
 pub(crate) use tunnel::secure;

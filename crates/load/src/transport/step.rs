@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A step of getting to a server and leaving it, each of which takes its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
+pub enum TransportStep {
     /// The name becomes addresses.
     Lookup,
     /// TCP connects.
@@ -39,7 +39,7 @@ pub enum Step {
     Close,
 }
 
-impl Step {
+impl TransportStep {
     /// All of them, in order.
     pub const ALL: [Self; 16] = [
         Self::Lookup,
@@ -84,4 +84,4 @@ impl Step {
 }
 
 /// Steps and how long each took.
-pub type Steps = Vec<(Step, Duration)>;
+pub type Steps = Vec<(TransportStep, Duration)>;

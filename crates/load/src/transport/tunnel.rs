@@ -10,7 +10,7 @@ use wss::{Media, TlsClient, Tunnel, TunnelError};
 
 use super::clock::fill;
 use super::tasks::{blocking, reactor};
-use super::{Clock, LinkError, Step, Steps};
+use super::{Clock, LinkError, Steps, TransportStep};
 
 /// Shakes hands and upgrades, each for no longer than `timeout`; to messages in JSON of at most so many bytes, if it is
 /// to be those.
@@ -28,11 +28,18 @@ pub async fn open(
         Some(longest) => Tunnel::connect_texts(tls, host, url.path(), longest, fill)?,
     };
     let is_secured = |tunnel: &Tunnel| tunnel.is_upgrading() || tunnel.is_open();
-    wait_for(&mut tunnel, socket, Step::Tls, timeout, is_secured).await?;
-    steps.push((Step::Tls, start.elapsed()));
+    wait_for(&mut tunnel, socket, TransportStep::Tls, timeout, is_secured).await?;
+    steps.push((TransportStep::Tls, start.elapsed()));
     let start = Instant::now();
-    wait_for(&mut tunnel, socket, Step::Upgrade, timeout, Tunnel::is_open).await?;
-    steps.push((Step::Upgrade, start.elapsed()));
+    wait_for(
+        &mut tunnel,
+        socket,
+        TransportStep::Upgrade,
+        timeout,
+        Tunnel::is_open,
+    )
+    .await?;
+    steps.push((TransportStep::Upgrade, start.elapsed()));
     Ok(Box::new(tunnel))
 }
 
@@ -46,8 +53,15 @@ pub async fn post(
 ) -> Result<Box<Tunnel>, LinkError> {
     let start = Instant::now();
     let mut tunnel = Tunnel::post(tls, (url.host(), url.port()), url.path(), (longest, media))?;
-    wait_for(&mut tunnel, socket, Step::Tls, timeout, Tunnel::is_open).await?;
-    steps.push((Step::Tls, start.elapsed()));
+    wait_for(
+        &mut tunnel,
+        socket,
+        TransportStep::Tls,
+        timeout,
+        Tunnel::is_open,
+    )
+    .await?;
+    steps.push((TransportStep::Tls, start.elapsed()));
     Ok(Box::new(tunnel))
 }
 
@@ -62,7 +76,7 @@ pub fn secure(
     blocking(wait_for(
         &mut tunnel,
         socket,
-        Step::Tls,
+        TransportStep::Tls,
         timeout,
         Tunnel::is_open,
     ))?;
@@ -72,7 +86,7 @@ pub fn secure(
 async fn wait_for(
     tunnel: &mut Tunnel,
     socket: &mut TcpStream,
-    step: Step,
+    step: TransportStep,
     timeout: Duration,
     done: impl Fn(&Tunnel) -> bool,
 ) -> Result<(), LinkError> {

@@ -18,7 +18,7 @@ use super::dial::{Own, connect_in_turn, look_up_in_turn};
 use super::dscp::Dscp;
 use super::posts::Beside;
 use super::proxy::Proxy;
-use super::{LinkError, Step, Steps, Stream, tunnel};
+use super::{LinkError, Steps, Stream, TransportStep, tunnel};
 
 /// How a server is reached.
 #[derive(Debug, Clone, Default)]
@@ -54,7 +54,7 @@ impl Way {
             }
             Self::Called(callers) => {
                 let call = callers.next_in_turn(url, options.timeout).await?;
-                steps.push((Step::Connect, start.elapsed()));
+                steps.push((TransportStep::Connect, start.elapsed()));
                 if let Some(dscp) = options.dscp {
                     dscp.mark(&SockRef::from(&call.socket), call.address)?;
                 }
@@ -65,11 +65,12 @@ impl Way {
             Self::Proxied(proxy) => proxy.look_up().await?,
             Self::Dial => look_up_in_turn(url.host(), url.port()).await?,
         };
-        steps.push((Step::Lookup, start.elapsed()));
+        steps.push((TransportStep::Lookup, start.elapsed()));
         start = Instant::now();
         let (mut socket, address) = self.connect(&addresses, own, options.timeout).await?;
-        steps.push((Step::Connect, start.elapsed()));
-        self.go_on(&mut socket, url, options.timeout, steps).await?;
+        steps.push((TransportStep::Connect, start.elapsed()));
+        self.pass_the_proxy(&mut socket, url, options.timeout, steps)
+            .await?;
         // What it answers is as long as over any other transport.
         let longest = match options.limits.receive_message {
             0 => usize::MAX,
@@ -96,7 +97,8 @@ impl Way {
                     // As long as those of the first one, and at the same time as others of other sessions: no steps of their own.
                     let (mut socket, _) = self.connect(&[address], own, timeout).await?;
                     let mut steps = Steps::new();
-                    self.go_on(&mut socket, url, timeout, &mut steps).await?;
+                    self.pass_the_proxy(&mut socket, url, timeout, &mut steps)
+                        .await?;
                     let tunnel = tunnel::post(&mut socket, url, media, timeout, &mut steps).await?;
                     socket.set_nonblocking(true)?;
                     beside.push(Beside { socket, tunnel });
@@ -125,7 +127,7 @@ impl Way {
     }
 
     /// Goes on to the server from a proxy, if that is what was connected to.
-    async fn go_on(
+    async fn pass_the_proxy(
         &self,
         socket: &mut TcpStream,
         url: &Url,
@@ -137,7 +139,7 @@ impl Way {
         };
         let start = Instant::now();
         proxy.open(socket, url, timeout).await?;
-        steps.push((Step::Proxy, start.elapsed()));
+        steps.push((TransportStep::Proxy, start.elapsed()));
         Ok(())
     }
 }

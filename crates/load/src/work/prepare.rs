@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use plan::{Nodes, Phase, Read, Spread, Work};
-use record::receipt::Watch;
+use record::receipt::WatchedValue;
 use wire::types::{AttributeId, ExtensionObject, NodeId, NumericRange};
 
 use super::find::{LeftOut, Wanted};
@@ -138,7 +138,7 @@ impl Prepared {
                 let known = match &filter {
                     Some(filter) => {
                         let ids = watch::ids(namespaces, filter.all);
-                        vec![Watch::Events(ids); nodes.len()]
+                        vec![WatchedValue::Events(ids); nodes.len()]
                     }
                     None => watch::watches(&nodes, namespaces, session)?,
                 };
@@ -290,7 +290,7 @@ impl Prepared {
 
     /// Says what is known of the nodes that are subscribed to; one for each.
     #[must_use]
-    pub fn watching(mut self, watches: Vec<Watch>) -> Self {
+    pub fn watching(mut self, watches: Vec<WatchedValue>) -> Self {
         if let Some(terms) = self.terms.take() {
             // Nobody else has it yet.
             self.terms = Arc::into_inner(terms).map(|terms| Arc::new(terms.watching(watches)));

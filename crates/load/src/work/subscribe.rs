@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use plan::{Deadband, Mode, Subscribe, Timestamps, Trigger};
-use record::receipt::Watch;
+use record::receipt::WatchedValue;
 use wire::template::{PublishTemplate, Template};
 use wire::types::{
     AggregateFilter, AttributeId, BinaryEncodable, ContextOwned, CreateMonitoredItemsRequest,
@@ -34,7 +34,7 @@ pub struct Terms {
     /// Where they wait for events, what of those.
     events: Option<Filter>,
     /// What is known of the nodes: of many that follow each other the same, up to a place.
-    watches: Vec<(usize, Watch)>,
+    watches: Vec<(usize, WatchedValue)>,
 }
 
 /// Items in a request when neither user nor server says how many.
@@ -78,7 +78,7 @@ impl Terms {
     }
 
     /// Says what is known of the nodes; one for each.
-    pub fn watching(mut self, watches: impl IntoIterator<Item = Watch>) -> Self {
+    pub fn watching(mut self, watches: impl IntoIterator<Item = WatchedValue>) -> Self {
         self.watches.clear();
         for (node, watch) in watches.into_iter().enumerate() {
             match self.watches.last_mut() {
@@ -90,15 +90,17 @@ impl Terms {
     }
 
     /// What is known of a node.
-    pub fn watch(&self, node: usize) -> Watch {
+    pub fn watch(&self, node: usize) -> WatchedValue {
         let place = self.watches.partition_point(|(end, _)| *end <= node);
         let known = self.watches.get(place).map(|(_, watch)| *watch);
         let known = known.unwrap_or_default();
         if self.holds_back_unknown() {
-            return Watch::Unknown;
+            return WatchedValue::Unknown;
         }
         match (known, self.plan.change_rate) {
-            (Watch::Unknown, Some(rate)) => Watch::Changes((rate.as_f64() * 1e3).round() as u64),
+            (WatchedValue::Unknown, Some(rate)) => {
+                WatchedValue::Changes((rate.as_f64() * 1e3).round() as u64)
+            }
             (known, _) => known,
         }
     }
@@ -263,7 +265,7 @@ impl Requests {
     }
 
     /// What an item watches.
-    pub fn watch(&self, subscription: u32, item: usize) -> Watch {
+    pub fn watch(&self, subscription: u32, item: usize) -> WatchedValue {
         self.terms.watch(self.node_of(subscription, item))
     }
 
@@ -338,14 +340,14 @@ mod tests {
         let node: plan::NodeSpec = "i=1".parse().unwrap();
         let plan = Subscribe::new(plan::Nodes::from(node));
         let nodes: Vec<NodeId> = (0..6).map(|n| NodeId::new(2, 1000 + n)).collect();
-        let (slow, fast) = (Watch::Changes(1), Watch::Changes(9));
+        let (slow, fast) = (WatchedValue::Changes(1), WatchedValue::Changes(9));
         let known = [slow, slow, fast, slow, slow, slow];
         let terms = Terms::new(&nodes, &plan, None, None)
             .unwrap()
             .watching(known);
-        let told: Vec<Watch> = (0..7).map(|node| terms.watch(node)).collect();
+        let told: Vec<WatchedValue> = (0..7).map(|node| terms.watch(node)).collect();
         assert_eq!(told[..6], known);
-        assert_eq!(told[6], Watch::Unknown);
+        assert_eq!(told[6], WatchedValue::Unknown);
         assert_eq!(terms.watches.len(), 3);
     }
 

@@ -1,6 +1,6 @@
 //! What is known of nodes beforehand: a plant of ours says which of them count, and how.
 
-use record::receipt::{Counter, Ids, Watch};
+use record::receipt::{Counter, Ids, WatchedValue};
 use wire::types::{
     Array, CallMethodRequest, CallRequest, NodeId, RequestHeader, Variant, VariantScalarTypeId,
 };
@@ -20,7 +20,7 @@ pub fn watches(
     nodes: &[NodeId],
     namespaces: &[String],
     session: &mut Session,
-) -> Result<Vec<Watch>, WorkError> {
+) -> Result<Vec<WatchedValue>, WorkError> {
     let Some(index) = namespaces.iter().position(|uri| uri == PLANT) else {
         return Ok(Vec::new());
     };
@@ -86,7 +86,7 @@ fn list(nodes: &[NodeId]) -> Variant {
 }
 
 /// Anchor, patterns, stored, intervals, starts, moduli.
-fn described(outputs: &[Variant]) -> Option<Vec<Watch>> {
+fn described(outputs: &[Variant]) -> Option<Vec<WatchedValue>> {
     let [
         Variant::DateTime(anchor),
         patterns,
@@ -124,8 +124,8 @@ fn described(outputs: &[Variant]) -> Option<Vec<Watch>> {
             origin: start.checked_mul(ticks).map(|before| anchor - before),
         };
         watches.push(match *pattern == COUNTER && interval > 0 {
-            true => Watch::Counter(counter),
-            false => Watch::Unknown,
+            true => WatchedValue::Counter(counter),
+            false => WatchedValue::Unknown,
         });
     }
     Some(watches)

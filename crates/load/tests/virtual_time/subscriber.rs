@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::engine::{Came, Lane, Orders, Recorder, SubscriberStep as Step};
+use load::engine::{Came, Lane, Orders, Recorder, SubscriberStep};
 use load::work::{Requests, Terms};
 use plan::{Offsets, Reconnect, Seat, Subscribe};
 use record::receipt::Receipt;
@@ -86,7 +86,11 @@ impl Session {
         for (n, (id, _)) in (FIRST..).zip(session.asked()) {
             session.answer(id, created(n));
         }
-        session.lane.subscriber().unwrap().allow(Step::Items);
+        session
+            .lane
+            .subscriber()
+            .unwrap()
+            .allow(SubscriberStep::Items);
         let (items, publish): (Vec<Asked>, Vec<Asked>) = session
             .asked()
             .into_iter()
@@ -94,7 +98,10 @@ impl Session {
         for (id, _) in items {
             session.answer(id, items_created(3));
         }
-        assert_eq!(session.lane.subscriptions().unwrap().step(), Step::Running);
+        assert_eq!(
+            session.lane.subscriptions().unwrap().step(),
+            SubscriberStep::Running
+        );
         (session, publish)
     }
 
@@ -247,7 +254,11 @@ fn items_are_created_once_all_others_have_their_subscriptions() {
     // Others are not as far: it publishes and waits.
     let asked = session.asked();
     assert_eq!((asked.len(), publishes(&asked)), (2, 2), "{asked:?}");
-    session.lane.subscriber().unwrap().allow(Step::Items);
+    session
+        .lane
+        .subscriber()
+        .unwrap()
+        .allow(SubscriberStep::Items);
     let items = session.asked();
     let of = |request: &Request| match request {
         Request::CreateMonitoredItems(request) => {

@@ -7,7 +7,7 @@ use crate::figure::{Figure, NotAvailable};
 
 /// A load that was made between two times without one, in seconds on our clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct LoadStep {
     /// Nothing was done from here on.
     pub idle_from_s: f64,
     /// The load began.
@@ -47,7 +47,7 @@ impl Meter {
     /// The offset with which the readings fit a step best: the maximum of the correlation between the power and a
     /// rectangle that is 1 while there is load. Between two offsets by which a reading gets over an edge of the step all fit
     /// alike, so that each such interval is tried once.
-    pub fn align(&self, step: &Step) -> Figure<Aligned> {
+    pub fn align(&self, step: &LoadStep) -> Figure<Aligned> {
         let sums = Sums::of(&self.readings);
         let (first, last) = (sums.first(), sums.last());
         // All of the step has to lie in what was read, and a part of the time before and after it.
@@ -153,7 +153,7 @@ impl Sums {
     }
 
     /// The squared correlation of the power and the step, if there was more power in it.
-    fn explained(&self, step: &Step, offset_s: f64) -> Option<f64> {
+    fn explained(&self, step: &LoadStep, offset_s: f64) -> Option<f64> {
         let at = |at_s: f64| self.before(at_s, offset_s);
         let [a, b, c, d] = [step.idle_from_s, step.from_s, step.to_s, step.idle_to_s].map(at);
         let sum = |from: usize, to: usize| {
@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    const STEP: Step = Step {
+    const STEP: LoadStep = LoadStep {
         idle_from_s: 1000.0,
         from_s: 1005.2,
         to_s: 1008.3,

@@ -2,7 +2,7 @@
 
 mod align;
 
-pub use align::{Aligned, Step};
+pub use align::{Aligned, LoadStep};
 
 use crate::figure::{Figure, NotAvailable};
 

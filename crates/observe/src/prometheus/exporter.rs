@@ -8,7 +8,7 @@ use crate::link::Link;
 use crate::totals::Totals;
 
 /// What was found on a page.
-pub struct Found {
+pub struct PageFigures {
     pub by: String,
     /// A process that was asked for by its id, where its name is known.
     pub name: Option<String>,
@@ -17,10 +17,10 @@ pub struct Found {
 }
 
 /// Machines, the exporter that says most of them first.
-pub const HOSTS: &[fn(&Page<'_>) -> Option<Found>] = &[node, windows, cadvisor_machine];
+pub const HOSTS: &[fn(&Page<'_>) -> Option<PageFigures>] = &[node, windows, cadvisor_machine];
 
 /// Processes by name, the exporter that says most of them first.
-pub const PROCESSES: &[fn(&Page<'_>, &str) -> Option<Found>] = &[
+pub const PROCESSES: &[fn(&Page<'_>, &str) -> Option<PageFigures>] = &[
     uaperf,
     process_exporter,
     windows_process,
@@ -129,7 +129,7 @@ fn seconds_as_ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-fn node(page: &Page<'_>) -> Option<Found> {
+fn node(page: &Page<'_>) -> Option<PageFigures> {
     const CPU: &str = "node_cpu_seconds_total";
     let it = Asked {
         page,
@@ -141,7 +141,7 @@ fn node(page: &Page<'_>) -> Option<Found> {
     let busy = ["user", "nice", "system", "irq", "softirq"];
     let ram = it.count("node_memory_MemTotal_bytes");
     let free = it.count("node_memory_MemAvailable_bytes");
-    Some(Found {
+    Some(PageFigures {
         name: None,
         by: it.version("node_exporter_build_info", "version"),
         clock_ns: it.clock_ns(CPU, "node_time_seconds"),
@@ -158,7 +158,7 @@ fn node(page: &Page<'_>) -> Option<Found> {
     })
 }
 
-fn windows(page: &Page<'_>) -> Option<Found> {
+fn windows(page: &Page<'_>) -> Option<PageFigures> {
     const CPU: &str = "windows_cpu_time_total";
     let it = Asked {
         page,
@@ -177,7 +177,7 @@ fn windows(page: &Page<'_>) -> Option<Found> {
         it.count("windows_memory_physical_free_bytes")
             .map_err(|_| why)
     });
-    Some(Found {
+    Some(PageFigures {
         name: None,
         by: it.version("windows_exporter_build_info", "version"),
         clock_ns: windows_clock(&it, CPU),
@@ -199,7 +199,7 @@ fn windows_clock(it: &Asked<'_>, cpu: &str) -> Option<u64> {
     it.clock_ns(cpu, "windows_time_current_timestamp_seconds")
 }
 
-fn windows_process(page: &Page<'_>, name: &str) -> Option<Found> {
+fn windows_process(page: &Page<'_>, name: &str) -> Option<PageFigures> {
     const CPU: &str = "windows_process_cpu_time_total";
     let mine = |row: &Row<'_>| {
         ["process", "process_id"]
@@ -212,7 +212,7 @@ fn windows_process(page: &Page<'_>, name: &str) -> Option<Found> {
         mine: &mine,
     };
     it.rows(CPU).next()?;
-    Some(Found {
+    Some(PageFigures {
         name: it.named(CPU, "process"),
         by: it.version("windows_exporter_build_info", "version"),
         clock_ns: windows_clock(&it, CPU),
@@ -228,7 +228,7 @@ fn windows_process(page: &Page<'_>, name: &str) -> Option<Found> {
     })
 }
 
-fn process_exporter(page: &Page<'_>, name: &str) -> Option<Found> {
+fn process_exporter(page: &Page<'_>, name: &str) -> Option<PageFigures> {
     const CPU: &str = "namedprocess_namegroup_cpu_seconds_total";
     const SWITCHES: &str = "namedprocess_namegroup_context_switches_total";
     let it = Asked {
@@ -237,7 +237,7 @@ fn process_exporter(page: &Page<'_>, name: &str) -> Option<Found> {
         mine: &|row| row.label("groupname") == Some(name),
     };
     it.rows(CPU).next()?;
-    Some(Found {
+    Some(PageFigures {
         name: None,
         by: it.version("namedprocess_exporter_build_info", "version"),
         clock_ns: it.clock_ns(CPU, ""),
@@ -256,7 +256,7 @@ fn process_exporter(page: &Page<'_>, name: &str) -> Option<Found> {
     })
 }
 
-fn cadvisor_machine(page: &Page<'_>) -> Option<Found> {
+fn cadvisor_machine(page: &Page<'_>) -> Option<PageFigures> {
     let mut found = cadvisor(page, &|row| row.label("id") == Some("/"))?;
     let it = Asked {
         page,
@@ -270,7 +270,7 @@ fn cadvisor_machine(page: &Page<'_>) -> Option<Found> {
     Some(found)
 }
 
-fn cadvisor_container(page: &Page<'_>, name: &str) -> Option<Found> {
+fn cadvisor_container(page: &Page<'_>, name: &str) -> Option<PageFigures> {
     let labels = ["name", "container", "id"];
     let container = |row: &Row<'_>| labels.iter().any(|it| row.label(it) == Some(name));
     let pod = |row: &Row<'_>| row.label("pod") == Some(name);
@@ -281,7 +281,7 @@ fn cadvisor_container(page: &Page<'_>, name: &str) -> Option<Found> {
         .or_else(|| cadvisor(page, &pod))
 }
 
-fn cadvisor<'p>(page: &'p Page<'p>, mine: Meant<'p>) -> Option<Found> {
+fn cadvisor<'p>(page: &'p Page<'p>, mine: Meant<'p>) -> Option<PageFigures> {
     const CPU: &str = "container_cpu_usage_seconds_total";
     let it = Asked {
         page,
@@ -295,7 +295,7 @@ fn cadvisor<'p>(page: &'p Page<'p>, mine: Meant<'p>) -> Option<Found> {
         })
         .map(|it| it.max(0.0) as u64)
     };
-    Some(Found {
+    Some(PageFigures {
         name: None,
         by: it.version("cadvisor_version_info", "cadvisorVersion"),
         clock_ns: it.clock_ns(CPU, ""),
@@ -316,7 +316,7 @@ fn cadvisor<'p>(page: &'p Page<'p>, mine: Meant<'p>) -> Option<Found> {
     })
 }
 
-fn uaperf(page: &Page<'_>, name: &str) -> Option<Found> {
+fn uaperf(page: &Page<'_>, name: &str) -> Option<PageFigures> {
     const CPU: &str = "uaperf_process_cpu_seconds_total";
     const MODES: &str = "uaperf_process_cpu_mode_seconds_total";
     const SWITCHES: &str = "uaperf_process_context_switches_total";
@@ -331,7 +331,7 @@ fn uaperf(page: &Page<'_>, name: &str) -> Option<Found> {
         mine: &mine,
     };
     it.rows(CPU).next()?;
-    Some(Found {
+    Some(PageFigures {
         name: it.named(CPU, "process"),
         by: it.by.to_owned(),
         clock_ns: it.clock_ns(CPU, "uaperf_looked_timestamp_seconds"),
@@ -352,7 +352,7 @@ fn uaperf(page: &Page<'_>, name: &str) -> Option<Found> {
 }
 
 /// The process that answers, as the client libraries of Prometheus tell of it.
-pub fn itself(page: &Page<'_>) -> Option<Found> {
+pub fn itself(page: &Page<'_>) -> Option<PageFigures> {
     const CPU: &str = "process_cpu_seconds_total";
     let it = Asked {
         page,
@@ -360,7 +360,7 @@ pub fn itself(page: &Page<'_>) -> Option<Found> {
         mine: &|_| true,
     };
     it.rows(CPU).next()?;
-    Some(Found {
+    Some(PageFigures {
         name: None,
         by: it.by.to_owned(),
         clock_ns: it.clock_ns(CPU, ""),

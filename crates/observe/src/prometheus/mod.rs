@@ -6,7 +6,7 @@ mod text;
 
 use std::collections::HashMap;
 
-use self::exporter::Found;
+use self::exporter::PageFigures;
 use self::text::Row;
 use crate::figure::{Figure, NotAvailable};
 use crate::totals::Totals;
@@ -107,7 +107,7 @@ impl<'a> Page<'a> {
         all
     }
 
-    fn told(&self, found: Found, name: Option<String>) -> Told {
+    fn told(&self, found: PageFigures, name: Option<String>) -> Told {
         Told {
             by: found.by,
             name: name.map(|name| found.name.unwrap_or(name)),

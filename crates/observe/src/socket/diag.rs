@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::{Socket, State, Tcp};
+use super::{Socket, Tcp, TcpState};
 use platform::socket::Diagnosis;
 
 use crate::figure::{Figure, NotAvailable};
@@ -90,7 +90,7 @@ fn socket(body: &[u8]) -> Option<Socket> {
         })
     };
     let port = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));
-    let state = State::of(*body.get(1)?);
+    let state = TcpState::of(*body.get(1)?);
     let mut rest = body.get(DESCRIBED..)?;
     let mut tcp = None;
     while let (Some(length), Some(kind)) = (u16_at(rest, 0), u16_at(rest, 2)) {
@@ -111,7 +111,9 @@ fn socket(body: &[u8]) -> Option<Socket> {
         send_queue: u32_at(body, 60)?.into(),
         inode: u32_at(body, 68)?.into(),
         tcp: match (state, tcp) {
-            (State::Listening, _) => Err(NotAvailable::because("it listens and has no connection")),
+            (TcpState::Listening, _) => {
+                Err(NotAvailable::because("it listens and has no connection"))
+            }
             (_, Some(tcp)) => Ok(tcp),
             (_, None) => Err(NotAvailable::because(
                 "this kernel says less of TCP (4.19 and later do)",

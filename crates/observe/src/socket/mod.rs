@@ -18,7 +18,7 @@ pub struct Socket {
     /// The other end.
     pub remote: SocketAddr,
     /// What it is at.
-    pub state: State,
+    pub state: TcpState,
     /// The number by which descriptors name it.
     pub inode: u64,
     /// Bytes that came and were not read; of one that listens, connections that nobody accepted yet.
@@ -32,7 +32,7 @@ pub struct Socket {
 
 /// What a socket is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum TcpState {
     /// Connected.
     Established,
     /// Waiting for connections.
@@ -43,7 +43,7 @@ pub enum State {
     Other(u8),
 }
 
-impl State {
+impl TcpState {
     const fn of(number: u8) -> Self {
         match number {
             1 => Self::Established,

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::{Socket, State};
+use super::{Socket, TcpState};
 use crate::figure::{Figure, NotAvailable};
 use crate::tree::Tree;
 
@@ -25,7 +25,7 @@ fn socket(line: &str, why: &NotAvailable) -> Option<Socket> {
     let mut words = line.split_whitespace().skip(1);
     let local = address(words.next()?)?;
     let remote = address(words.next()?)?;
-    let state = State::of(u8::from_str_radix(words.next()?, 16).ok()?);
+    let state = TcpState::of(u8::from_str_radix(words.next()?, 16).ok()?);
     let (sends, receives) = words.next()?.split_once(':')?;
     let queue = |hex: &str| u64::from_str_radix(hex, 16).ok();
     Some(Socket {
@@ -79,7 +79,7 @@ mod tests {
         let socket = socket(line, &NotAvailable::because(WHY)).unwrap();
         assert_eq!(socket.local, "127.0.0.1:4840".parse().unwrap());
         assert_eq!(socket.remote, "192.168.0.2:40000".parse().unwrap());
-        assert_eq!(socket.state, State::Established);
+        assert_eq!(socket.state, TcpState::Established);
         assert_eq!((socket.send_queue, socket.receive_queue), (2560, 512));
         assert_eq!(socket.inode, 424_242);
         assert_eq!(socket.tcp.unwrap_err().reason(), WHY);

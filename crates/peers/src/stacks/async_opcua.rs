@@ -2,7 +2,7 @@
 
 use super::common::{CARGO, sources};
 use crate::security::{Policy, Security, Token};
-use crate::stack::{Quirk, Stack, Step};
+use crate::stack::{InstallStep, Quirk, Stack};
 
 const ALL: Security = Security {
     policies: Policy::OF_RSA,
@@ -23,7 +23,7 @@ pub(super) static STACK: Stack = Stack {
         "src/client.rs" from "async-opcua/src/client.rs",
         "src/judge.rs" from "async-opcua/src/judge.rs",
     ],
-    steps: &[Step {
+    steps: &[InstallStep {
         what: "build async-opcua, server and client",
         command: &[
             "cargo",

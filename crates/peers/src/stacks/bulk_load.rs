@@ -4,7 +4,7 @@
 use super::common::sources;
 use super::open62541;
 use crate::security::{Policy, Security, Token};
-use crate::stack::{Stack, Step};
+use crate::stack::{InstallStep, Stack};
 
 pub(super) static STACK: Stack = Stack {
     name: "bulk-load",
@@ -18,7 +18,7 @@ pub(super) static STACK: Stack = Stack {
         "channel.h" from "open62541/channel.h",
         "identity.h" from "open62541/identity.h",
     ],
-    steps: &[Step {
+    steps: &[InstallStep {
         what: "build mbedTLS, open62541 and the client",
         command: &["sh", "build-load.sh", "{dir}/../cargo", "bulk"],
         env: &[],

@@ -1,6 +1,6 @@
 //! What several stacks share: tools, steps, and how their sources are embedded.
 
-use crate::stack::{Step, Tool};
+use crate::stack::{InstallStep, Tool};
 
 /// Embeds files of `stacks/`, named by the path they get in the stack's folder and the place
 /// they come from.
@@ -34,13 +34,13 @@ pub(super) const PYTHON: Tool = Tool {
     cure: "sudo apt-get install python3-venv",
 };
 
-pub(super) const MAKE_VENV: Step = Step {
+pub(super) const MAKE_VENV: InstallStep = InstallStep {
     what: "make a Python environment",
     command: &["python3", "-m", "venv", "venv"],
     env: &[],
 };
 
-pub(super) const PIP_INSTALL: Step = Step {
+pub(super) const PIP_INSTALL: InstallStep = InstallStep {
     what: "install the Python packages",
     command: &[
         "{dir}/venv/{scripts}/python{exe}",
@@ -57,7 +57,7 @@ pub(super) const PIP_INSTALL: Step = Step {
 };
 
 /// Compiled once here, so that the first server does not start slower than the others.
-pub(super) const PY_COMPILE: Step = Step {
+pub(super) const PY_COMPILE: InstallStep = InstallStep {
     what: "compile the sources",
     command: &[
         "{dir}/venv/{scripts}/python{exe}",

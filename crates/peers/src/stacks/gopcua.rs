@@ -2,7 +2,7 @@
 
 use super::common::sources;
 use crate::security::{Policy, Security, Token};
-use crate::stack::{Quirk, Stack, Step, Tool};
+use crate::stack::{InstallStep, Quirk, Stack, Tool};
 
 const GO: Tool = Tool {
     name: "go 1.23 or newer",
@@ -25,7 +25,7 @@ pub(super) static STACK: Stack = Stack {
         "client.go" from "gopcua/client.go",
         "judge.go" from "gopcua/judge.go",
     ],
-    steps: &[Step {
+    steps: &[InstallStep {
         what: "fetch gopcua and build server and client",
         command: &["go", "build", "-trimpath", "-o", "gopcua{exe}", "."],
         // A workspace file of the surroundings has no say here.

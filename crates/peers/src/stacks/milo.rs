@@ -1,7 +1,7 @@
 //! Eclipse Milo, the Java implementation, in two generations: what they share.
 
 use crate::security::{Policy, Security, Token};
-use crate::stack::{Step, Tool};
+use crate::stack::{InstallStep, Tool};
 
 pub(super) const JAVA: Tool = Tool {
     name: "java 17 or newer",
@@ -25,8 +25,8 @@ pub(super) const MAVEN: Tool = Tool {
 };
 
 /// One folder of archives is a class path without a separator, which differs between systems.
-pub(super) const STEPS: &[Step] = &[
-    Step {
+pub(super) const STEPS: &[InstallStep] = &[
+    InstallStep {
         what: "fetch the archives, compile server and client",
         command: &[
             "mvn",
@@ -38,7 +38,7 @@ pub(super) const STEPS: &[Step] = &[
         ],
         env: &[],
     },
-    Step {
+    InstallStep {
         what: "put them into an archive",
         command: &[
             "jar",

@@ -2,7 +2,7 @@
 
 use super::common::sources;
 use crate::security::Security;
-use crate::stack::{Stack, Step, Tool};
+use crate::stack::{InstallStep, Stack, Tool};
 
 const GO: Tool = Tool {
     name: "go 1.24 or newer",
@@ -22,7 +22,7 @@ pub(super) static STACK: Stack = Stack {
         "go.sum" from "nats-server/go.sum",
         "broker.go" from "nats-server/broker.go",
     ],
-    steps: &[Step {
+    steps: &[InstallStep {
         what: "fetch the module and build the server",
         command: &[
             "go",

@@ -2,7 +2,7 @@
 
 use super::common::sources;
 use crate::security::{Policy, Security, Token};
-use crate::stack::{Quirk, Stack, Step, Tool};
+use crate::stack::{InstallStep, Quirk, Stack, Tool};
 
 const NODE: Tool = Tool {
     name: "node 18 or later",
@@ -40,7 +40,7 @@ pub(super) static STACK: Stack = Stack {
         "client.js" from "node-opcua/client.js",
         "judge.js" from "node-opcua/judge.js",
     ],
-    steps: &[Step {
+    steps: &[InstallStep {
         what: "install the Node packages",
         command: &[
             "npm",

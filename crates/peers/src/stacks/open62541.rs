@@ -2,7 +2,7 @@
 
 use super::common::{CARGO, sources};
 use crate::security::{Policy, Security, Token};
-use crate::stack::{Quirk, Stack, Step, Tool};
+use crate::stack::{InstallStep, Quirk, Stack, Tool};
 
 const CMAKE: Tool = Tool {
     name: "cmake",
@@ -62,7 +62,7 @@ pub(super) static STACK: Stack = Stack {
         "pubsub.c" from "open62541/pubsub.c",
         "json.h" from "open62541/json.h",
     ],
-    steps: &[Step {
+    steps: &[InstallStep {
         what: "build mbedTLS, open62541 and our programs on it",
         command: &["sh", "build.sh", "{dir}/../cargo"],
         env: &[],

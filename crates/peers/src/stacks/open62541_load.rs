@@ -2,7 +2,7 @@
 
 use super::common::sources;
 use super::open62541;
-use crate::stack::{Stack, Step};
+use crate::stack::{InstallStep, Stack};
 
 pub(super) static STACK: Stack = Stack {
     name: "open62541-load",
@@ -15,7 +15,7 @@ pub(super) static STACK: Stack = Stack {
         "identity.h" from "open62541/identity.h",
         "load.c" from "open62541/load.c",
     ],
-    steps: &[Step {
+    steps: &[InstallStep {
         what: "build mbedTLS, open62541 and the load client",
         command: &["sh", "build-load.sh", "{dir}/../cargo", "load"],
         env: &[],

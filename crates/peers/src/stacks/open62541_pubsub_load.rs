@@ -2,7 +2,7 @@
 
 use super::common::sources;
 use super::open62541;
-use crate::stack::{Stack, Step};
+use crate::stack::{InstallStep, Stack};
 
 pub(super) static STACK: Stack = Stack {
     name: "open62541-pubsub-load",
@@ -14,7 +14,7 @@ pub(super) static STACK: Stack = Stack {
         "build-load.sh" from "open62541/build-load.sh",
         "pubsub_load.c" from "open62541/pubsub_load.c",
     ],
-    steps: &[Step {
+    steps: &[InstallStep {
         what: "build mbedTLS, open62541 and its PubSub as a load",
         command: &["sh", "build-load.sh", "{dir}/../cargo", "pubsub_load"],
         env: &[],

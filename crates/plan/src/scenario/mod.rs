@@ -89,12 +89,12 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// Side by side.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScenarioPhase>,
 }
 
 /// A phase of a scenario.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct ScenarioPhase {
     /// Its name; no other phase has it.
     pub name: String,
     /// The command.
@@ -143,7 +143,7 @@ impl Point {
     }
 }
 
-impl Step {
+impl ScenarioPhase {
     /// The agents that share it; none where this process makes its load.
     pub fn agents(&self) -> &[Scalar] {
         let shared = self.settings.iter().find(|it| it.option == hosts::OPTION);
@@ -242,7 +242,7 @@ impl Scenario {
     /// of requests may take any time.
     pub fn length(point: &Point) -> (Duration, bool) {
         let mut known = true;
-        let mut step = |step: &Step| match step.length(point.servers()) {
+        let mut step = |step: &ScenarioPhase| match step.length(point.servers()) {
             Some(length) => length,
             None => {
                 known = false;

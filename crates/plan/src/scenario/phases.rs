@@ -5,7 +5,7 @@ use super::hosts::MadeBy;
 use super::tree::{Entry, Item, Node};
 use super::values::{one, refused, setting, table, thresholds};
 use super::vocabulary::{Key, Setting, Vocabulary};
-use super::{Group, Step, hosts, keys, weights};
+use super::{Group, ScenarioPhase, hosts, keys, weights};
 use crate::phase::Phase;
 use crate::threshold::Threshold;
 
@@ -59,7 +59,7 @@ pub fn read(
     }
     inherit(&mut sketches, inherited)?;
     share(&mut sketches, &inherited.fleet, vocabulary)?;
-    let mut groups: Vec<(Option<String>, Vec<Step>)> = Vec::new();
+    let mut groups: Vec<(Option<String>, Vec<ScenarioPhase>)> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for sketch in sketches {
         let phase = vocabulary
@@ -70,7 +70,7 @@ pub fn read(
             &names,
         );
         names.push(name.clone());
-        let step = Step {
+        let step = ScenarioPhase {
             phase: Phase {
                 name: Some(name.clone()),
                 ..phase

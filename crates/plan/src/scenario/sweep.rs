@@ -49,7 +49,7 @@ pub struct Axis {
 }
 
 /// An axis in the text.
-pub struct Found {
+pub struct SweepInText {
     pub field: String,
     pub key: String,
     pub at: usize,
@@ -58,9 +58,14 @@ pub struct Found {
 }
 
 /// All sweeps of a text, in its order.
-pub fn find(item: &Item, field: &str, key: &str, found: &mut Vec<Found>) -> Result<(), Wrong> {
+pub fn find(
+    item: &Item,
+    field: &str,
+    key: &str,
+    found: &mut Vec<SweepInText>,
+) -> Result<(), Wrong> {
     if let Some(values) = item.sweep(field)? {
-        found.push(Found {
+        found.push(SweepInText {
             field: field.to_owned(),
             key: key.to_owned(),
             at: item.at.start,
@@ -90,7 +95,7 @@ pub fn find(item: &Item, field: &str, key: &str, found: &mut Vec<Found>) -> Resu
 }
 
 /// Names that tell axes apart.
-pub fn axes(found: &[Found]) -> Vec<Axis> {
+pub fn axes(found: &[SweepInText]) -> Vec<Axis> {
     let alone = |key: &str| found.iter().filter(|it| it.key == key).count() == 1;
     found
         .iter()
@@ -106,11 +111,11 @@ pub fn axes(found: &[Found]) -> Vec<Axis> {
 
 /// The combinations that are measured: for each the places of its values.
 pub fn combinations(
-    found: &[Found],
+    found: &[SweepInText],
     together: Together,
     most: usize,
 ) -> Result<Vec<Vec<usize>>, Wrong> {
-    let too_many = |it: &Found| {
+    let too_many = |it: &SweepInText| {
         let what = format!("makes more than {most} points (want fewer values)");
         Wrong::new(&it.span, it.field.clone(), what)
     };
@@ -159,7 +164,7 @@ pub fn combinations(
 }
 
 /// The choice of one combination, for the text.
-pub fn chosen(found: &[Found], combination: &[usize]) -> BTreeMap<usize, usize> {
+pub fn chosen(found: &[SweepInText], combination: &[usize]) -> BTreeMap<usize, usize> {
     found
         .iter()
         .map(|it| it.at)

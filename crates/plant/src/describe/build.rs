@@ -6,9 +6,8 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 use wire::template::walk::{BuiltInType, RawVariant};
 use wire::types::{
-    Argument, DataTypeId, EUInformation, ExtensionObject, Identifier, LocalizedText, NodeId,
-    ObjectId, ObjectTypeId, QualifiedName, Range, ReferenceTypeId, StatusCode, VariableTypeId,
-    Variant,
+    Argument, DataTypeId, EUInformation, ExtensionObject, LocalizedText, NodeId, ObjectId,
+    ObjectTypeId, QualifiedName, Range, ReferenceTypeId, StatusCode, VariableTypeId, Variant,
 };
 
 use super::{Does, Group, MethodNode, Namespace, Plant, Values, data_type};

@@ -98,7 +98,7 @@ impl Link {
     }
 
     /// All that may be written is: makes more. False if there is no more to be written now.
-    pub fn go_on(&mut self, hall: &mut Hall<'_>, work: &mut Work) -> bool {
+    pub fn make_more(&mut self, hall: &mut Hall<'_>, work: &mut Work) -> bool {
         // A piece may be less than a chunk, and what is sealed may wait for a chunk in front of it.
         while self.connection.backlog() == 0
             && !work.is_over()
@@ -121,7 +121,7 @@ impl Link {
             let more = match &mut long.way {
                 Way::Out(_) if measured.is_err() => Ok(write(&mut Vec::new())),
                 Way::Kept(body) => Ok(write(body)),
-                Way::Out(unfinished) => self.connection.go_on(unfinished, write),
+                Way::Out(unfinished) => self.connection.send_more(unfinished, write),
             };
             let kept = matches!(long.way, Way::Kept(_));
             let part = match (more, failed) {

@@ -251,7 +251,7 @@ impl EventLoop {
         let sent = there.begin(account, asked, now, |out| {
             let start = out.len();
             steps.begin(handle, &desk, out);
-            match steps.go_on(&mut desk, &mut work, PIECE, out) {
+            match steps.do_more(&mut desk, &mut work, PIECE, out) {
                 Ok(false) => None,
                 Ok(true) => Some(Rest::Steps(session, steps)),
                 Err(status) => {

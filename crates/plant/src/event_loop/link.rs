@@ -440,7 +440,7 @@ impl Link {
     pub fn flush(&mut self, most: usize, hall: &mut Hall<'_>, work: &mut Work) -> Put {
         let mut bytes = 0;
         loop {
-            if self.connection.pending().is_empty() && !self.go_on(hall, work) {
+            if self.connection.pending().is_empty() && !self.make_more(hall, work) {
                 return match self.long.is_some() && work.is_over() {
                     true => Put::More,
                     false => Put::Taken(bytes),

@@ -54,7 +54,7 @@ impl Rest {
         };
         let desk = hall.house.desk(hall.shared, id, hall.now);
         let mut desk = desk.ok_or(StatusCode::BadSessionClosed)?;
-        steps.go_on(&mut desk, work, PIECE, out)
+        steps.do_more(&mut desk, work, PIECE, out)
     }
 
     /// The answer has so many bytes already, and may have so many.

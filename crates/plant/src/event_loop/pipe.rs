@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::ready::Ready;
 
 /// The server's end.
-pub struct ServerEnd(Arc<Mutex<State>>);
+pub struct ServerEnd(Arc<Mutex<PipeState>>);
 
 /// A client's end of a connection in memory.
-pub struct ClientEnd(Arc<Mutex<State>>);
+pub struct ClientEnd(Arc<Mutex<PipeState>>);
 
 #[derive(Default)]
-struct State {
+struct PipeState {
     to_server: VecDeque<u8>,
     to_client: VecDeque<u8>,
     /// So many bytes the client's side takes before it reads.
@@ -28,14 +28,14 @@ struct State {
 
 /// Both ends of a connection whose client takes `room` bytes before it reads them.
 pub fn pair(room: usize) -> (ServerEnd, ClientEnd) {
-    let state = Arc::new(Mutex::new(State {
+    let state = Arc::new(Mutex::new(PipeState {
         room,
-        ..State::default()
+        ..PipeState::default()
     }));
     (ServerEnd(Arc::clone(&state)), ClientEnd(state))
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<PipeState>) -> MutexGuard<'_, PipeState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

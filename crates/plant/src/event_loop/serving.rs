@@ -82,7 +82,7 @@ impl EventLoop {
     }
 
     /// Goes on with a long answer that was just begun. Whether what comes next is looked at: nothing is before its end.
-    fn go_on(&mut self, id: SlotId, room: &mut usize) -> bool {
+    fn write_long_answer(&mut self, id: SlotId, room: &mut usize) -> bool {
         let Some(link) = self.links.get_mut(id) else {
             return false;
         };
@@ -103,7 +103,7 @@ impl EventLoop {
 
     /// Looks at all that a connection has to say.
     pub(super) fn serve(&mut self, id: SlotId) {
-        enum Step {
+        enum ServeStep {
             Nothing,
             Answered,
             NotSent(Account, Asked, SendError),
@@ -190,12 +190,12 @@ impl EventLoop {
                                 self.struck.slower.asked.add(type_id);
                             }
                             match sent {
-                                Ok(()) => Step::Answered,
+                                Ok(()) => ServeStep::Answered,
                                 Err(error) => {
                                     let (link, id) = (id, request);
                                     let asked = Asked { link, id, handle };
                                     let account = Account::of(session, service(type_id));
-                                    Step::NotSent(account, asked, error)
+                                    ServeStep::NotSent(account, asked, error)
                                 }
                             }
                         }
@@ -209,12 +209,12 @@ impl EventLoop {
                             if slow {
                                 self.struck.slower.asked.add(type_id);
                             }
-                            Step::Long(long)
+                            ServeStep::Long(long)
                         }
                         Answer::Later => {
                             body.clear();
                             body.extend_from_slice(bytes);
-                            Step::Request(request)
+                            ServeStep::Request(request)
                         }
                     }
                 }
@@ -230,21 +230,21 @@ impl EventLoop {
                             let busy = StatusCode::BadTcpServerTooBusy;
                             link.connection.shut(busy, reason);
                         }
-                        Step::Nothing
+                        ServeStep::Nothing
                     }
                     Event::Certificate {
                         certificate,
                         policy,
                         ..
-                    } => Step::Judge(certificate, policy),
-                    Event::Opened { renewed, .. } => Step::Opened { renewed },
-                    Event::Closed(error) => Step::Closed(error),
-                    _ => Step::Nothing,
+                    } => ServeStep::Judge(certificate, policy),
+                    Event::Opened { renewed, .. } => ServeStep::Opened { renewed },
+                    Event::Closed(error) => ServeStep::Closed(error),
+                    _ => ServeStep::Nothing,
                 },
             };
             match step {
-                Step::Nothing => {}
-                Step::Answered => {
+                ServeStep::Nothing => {}
+                ServeStep::Answered => {
                     answers += 1;
                     unflushed += 1;
                     if self.effort.worked() >= PART {
@@ -254,16 +254,16 @@ impl EventLoop {
                     // Answering gives a channel nothing to do.
                     continue;
                 }
-                Step::NotSent(account, asked, error) => {
+                ServeStep::NotSent(account, asked, error) => {
                     answers += 1;
                     unflushed += 1;
                     self.not_sent(account, asked, &error);
                 }
-                Step::Long(long) => {
+                ServeStep::Long(long) => {
                     answers += 1;
                     unflushed = 0;
                     link.long = Some(long);
-                    if self.effort.worked() < PART && !self.go_on(id, &mut room) {
+                    if self.effort.worked() < PART && !self.write_long_answer(id, &mut room) {
                         break;
                     }
                     if self.effort.worked() >= PART {
@@ -271,20 +271,21 @@ impl EventLoop {
                         break;
                     }
                 }
-                Step::Judge(certificate, policy) => self.judge(id, certificate, policy),
-                Step::Opened { renewed } => {
+                ServeStep::Judge(certificate, policy) => self.judge(id, certificate, policy),
+                ServeStep::Opened { renewed } => {
                     if !renewed {
                         self.shared.counters.channels.add(1);
                     }
                     link.audit_channel(&self.shared, StatusCode::Good, now);
                     self.schedule(id);
                 }
-                Step::Request(request) => {
+                ServeStep::Request(request) => {
                     self.arrive(id, request, &body);
                     answers += 1;
                     unflushed += 1;
                     let long = self.links.get(id).is_some_and(|link| link.long.is_some());
-                    if long && self.effort.worked() < PART && !self.go_on(id, &mut room) {
+                    if long && self.effort.worked() < PART && !self.write_long_answer(id, &mut room)
+                    {
                         break;
                     }
                     if self.effort.worked() >= PART {
@@ -293,7 +294,7 @@ impl EventLoop {
                         break;
                     }
                 }
-                Step::Closed(error) => {
+                ServeStep::Closed(error) => {
                     self.closed(id, &error);
                     break;
                 }

@@ -8,7 +8,7 @@ use super::ready::Ready;
 use super::{EventLoop, Mail, SlotId};
 
 /// A step that waits to be taken.
-enum Step {
+enum WaitingStep {
     /// Something happened on a connection.
     Look(SlotId),
     /// Others have to tell something of one.
@@ -18,7 +18,7 @@ enum Step {
 /// Those who wait.
 #[derive(Default)]
 pub struct Unauthenticated {
-    waiting: VecDeque<Step>,
+    waiting: VecDeque<WaitingStep>,
     /// There may be a connection to accept.
     accepting: bool,
     /// The last step was to let somebody in.
@@ -57,7 +57,7 @@ impl EventLoop {
                 self.queues
                     .unauthenticated
                     .waiting
-                    .push_back(Step::Look(id));
+                    .push_back(WaitingStep::Look(id));
             }
         }
     }
@@ -98,7 +98,7 @@ impl EventLoop {
                 self.queues
                     .unauthenticated
                     .waiting
-                    .push_back(Step::Open(mail));
+                    .push_back(WaitingStep::Open(mail));
                 None
             }
             false => Some(mail),
@@ -132,8 +132,8 @@ impl EventLoop {
         }
         while let Some(step) = self.queues.unauthenticated.waiting.pop_front() {
             let id = match step {
-                Step::Open(mail) => return self.open(mail),
-                Step::Look(id) => id,
+                WaitingStep::Open(mail) => return self.open(mail),
+                WaitingStep::Look(id) => id,
             };
             // One that is gone meanwhile has nothing to say any more, and takes nobody's turn.
             let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());
@@ -147,9 +147,9 @@ impl EventLoop {
     pub(super) fn forget_unauthenticated(&mut self) {
         for step in std::mem::take(&mut self.queues.unauthenticated).waiting {
             match step {
-                Step::Open(Mail::Led(_)) => self.shared.counters.connections.sub(1),
+                WaitingStep::Open(Mail::Led(_)) => self.shared.counters.connections.sub(1),
                 // It is dialled again when the server is back.
-                Step::Open(Mail::Dialled(dialled)) => dialled.line.lost(),
+                WaitingStep::Open(Mail::Dialled(dialled)) => dialled.line.lost(),
                 _ => {}
             }
         }

@@ -101,7 +101,7 @@ impl From<toml::de::Error> for Complaint {
 /// The innermost field around a place in the text.
 fn field(text: &str, at: usize) -> Option<String> {
     let document = DeTable::parse(text).ok()?;
-    let mut found = Found {
+    let mut found = TableSearch {
         at,
         best: None,
         name: String::new(),
@@ -110,14 +110,14 @@ fn field(text: &str, at: usize) -> Option<String> {
     Some(found.name)
 }
 
-struct Found {
+struct TableSearch {
     at: usize,
     /// The length of the shortest stretch so far that has the place in it.
     best: Option<usize>,
     name: String,
 }
 
-impl Found {
+impl TableSearch {
     fn table(&mut self, table: &DeTable<'_>, above: &str) {
         for (key, value) in table {
             let name = match above {

@@ -19,7 +19,7 @@ use crate::space::Rights;
 use crate::space::aggregate::{Aggregate, Configuration};
 use crate::space::attribute::{self, Timestamps, id};
 use crate::space::{Node, Source, Variable};
-use crate::subscription::{Filter, Folding, Item, Parameters, Watch};
+use crate::subscription::{Filter, Folding, Item, Parameters, WatchedAttribute};
 
 /// Items that are deleted in one go.
 const DELETED_TOGETHER: usize = 1_000;
@@ -200,7 +200,7 @@ impl Desk<'_> {
             return Ok(event::create(shared, subscription, what, rights, now));
         }
         let (node, revised) = prepare(shared, what, stamps, rights, (publishing, now))?;
-        let watch = Watch {
+        let watch = WatchedAttribute {
             node,
             attribute: what.item_to_monitor.attribute_id,
             range: std::mem::take(&mut what.item_to_monitor.index_range),

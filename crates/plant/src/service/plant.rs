@@ -4,8 +4,8 @@ use wire::types::{Array, DateTime, NodeId, StatusCode, Variant, VariantScalarTyp
 
 use super::Desk;
 use super::call::{Outcome, mismatch, none, one};
+use super::truth::GroundTruth;
 use crate::fault::Fault;
-use crate::ledger::GroundTruth;
 use crate::space::{Method, Moves, Rhythm, Space};
 
 impl Desk<'_> {

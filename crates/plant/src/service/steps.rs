@@ -203,7 +203,7 @@ impl Steps {
     }
 
     /// Does more, until about `most` bytes are appended or the work is over. True if there is more to come.
-    pub fn go_on(
+    pub fn do_more(
         &mut self,
         desk: &mut Desk<'_>,
         work: &mut Work,

@@ -54,11 +54,11 @@ enum Looking {
     /// Not begun.
     Asked(Box<BrowseDescription>),
     /// It goes on, or cannot.
-    At(Result<Box<Found>, StatusCode>),
+    At(Result<Box<FoundReferences>, StatusCode>),
 }
 
 /// References of one answer.
-struct Found {
+struct FoundReferences {
     browsing: Browsing,
     count: usize,
     /// Encoded: what is described does not go away.
@@ -68,7 +68,7 @@ struct Found {
 
 impl Looking {
     fn again(browsing: Browsing) -> Self {
-        Self::At(Ok(Box::new(Found {
+        Self::At(Ok(Box::new(FoundReferences {
             browsing,
             count: 0,
             references: Vec::new(),
@@ -168,7 +168,7 @@ impl Desk<'_> {
             Looked::Full => false,
             Looked::Finished => true,
         };
-        let Found {
+        let FoundReferences {
             browsing,
             count,
             references,
@@ -312,8 +312,8 @@ enum Looked {
 const DESCRIBED: usize = 4;
 
 /// The next references.
-fn collect(space: &Space, found: &mut Found, work: &mut Work) -> Looked {
-    let Found {
+fn collect(space: &Space, found: &mut FoundReferences, work: &mut Work) -> Looked {
+    let FoundReferences {
         browsing,
         count,
         references,

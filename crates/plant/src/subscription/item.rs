@@ -101,7 +101,7 @@ impl Default for Rare {
 
 /// What a client wants to watch.
 #[derive(Debug)]
-pub struct Watch {
+pub struct WatchedAttribute {
     /// The node.
     pub node: NodeIndex,
     /// Its attribute.
@@ -114,7 +114,7 @@ pub struct Watch {
 
 impl Item {
     /// An item that has seen nothing yet.
-    pub fn new(id: u32, watch: Watch, parameters: &Parameters, space: &Space) -> Self {
+    pub fn new(id: u32, watch: WatchedAttribute, parameters: &Parameters, space: &Space) -> Self {
         let ranged = watch.range.has_range();
         let signal = match watch.attribute == id::VALUE && !ranged {
             true => signal(space, watch.node),

@@ -7,7 +7,7 @@ use wire::types::StatusCode;
 
 use super::Subscription;
 use super::computed::Pace;
-use super::publishing::State;
+use super::publishing::PublishingState;
 use crate::fault::Faults;
 use crate::ledger::{Load, Values};
 use crate::space::Space;
@@ -181,8 +181,8 @@ impl Subscription {
         match draft.message {
             Message::Nothing => self.kept.give_back(draft.bytes),
             Message::KeepAlive => {
-                if self.state == State::Late {
-                    self.state = State::KeepAlive;
+                if self.state == PublishingState::Late {
+                    self.state = PublishingState::KeepAlive;
                 }
                 tally.messages.keep_alives += 1;
                 self.kept.give_back(draft.bytes);
@@ -204,7 +204,7 @@ impl Subscription {
                 self.kept
                     .keep(numbered, draft.bytes, load, kept, |load| tally.forget(load));
                 self.advance();
-                self.state = State::Normal;
+                self.state = PublishingState::Normal;
                 self.record.data_changes.add(load.computed + load.stored);
                 self.record.events.add(load.event);
                 self.record.notifications.add(values as u32);

@@ -27,7 +27,7 @@ pub use all::Subscriptions;
 pub use event::{EventItem, EventItems, EventParameters};
 pub use filter::Filter;
 pub use folded::Folding;
-pub use item::{Item, Parameters, Watch};
+pub use item::{Item, Parameters, WatchedAttribute};
 pub use links::Links;
 pub use message::{Delivery, Message, status_change};
 pub use publishing::Tick;
@@ -45,7 +45,7 @@ use crate::slots::SlotId;
 use kept::Kept;
 use looking::Look;
 use memory::Memory;
-use publishing::State;
+use publishing::PublishingState;
 
 /// Time goes on, whatever somebody asks for.
 const LEAST_INTERVAL: Duration = Duration::from_micros(100);
@@ -100,7 +100,7 @@ pub struct Subscription {
     quickest: Duration,
     /// The last three have to be counted again.
     stale: bool,
-    state: State,
+    state: PublishingState,
     lifetime: u32,
     keep_alive: u32,
     /// Whether anything was sent since it was created.
@@ -155,7 +155,7 @@ impl Subscription {
             fastest: None,
             quickest: Duration::MAX,
             stale: false,
-            state: State::Normal,
+            state: PublishingState::Normal,
             lifetime: terms.lifetime,
             keep_alive: terms.keep_alive,
             message_sent: false,

@@ -15,7 +15,7 @@ const LEFT: u32 = 10_000;
 
 /// Where it is in the table of Part 4, 5.14.1.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum PublishingState {
     /// Has sent something in the last interval.
     Normal,
     /// Has something to send and no Publish request for it.
@@ -64,7 +64,7 @@ impl Subscription {
 
     /// On to the next publishing; tells how many were to be passed over, and the one that is due. One that was looked
     /// at too late does not catch up.
-    fn go_on(&mut self, now: Now) -> u32 {
+    fn begin_next_interval(&mut self, now: Now) -> u32 {
         let mut due = 0;
         while self.next <= now.mono {
             self.next = self.next + self.interval();
@@ -78,7 +78,7 @@ impl Subscription {
     pub fn touch(&mut self, now: Now) {
         self.lifetime = self.terms.lifetime;
         if self.rest > 1 {
-            self.go_on(now);
+            self.begin_next_interval(now);
         }
     }
 
@@ -94,7 +94,7 @@ impl Subscription {
 
     /// After how many intervals it is to be looked at next: while nobody asks, as late as items allow.
     fn may_rest(&self) -> u32 {
-        if self.state != State::Late {
+        if self.state != PublishingState::Late {
             return 1;
         }
         let more = self.leaves().since(self.next).as_nanos() / self.interval().as_nanos();
@@ -109,7 +109,7 @@ impl Subscription {
     pub fn tick(&mut self, space: &Space, now: Now, requests: bool) -> Tick {
         self.seen = now.mono;
         if !self.is_looking() {
-            let passed = self.go_on(now);
+            let passed = self.begin_next_interval(now);
             // Part 4, 5.14.1.3: the counter is set back by Publish requests; one that waits means
             // that the client is there.
             self.lifetime = match requests {
@@ -132,27 +132,27 @@ impl Subscription {
         }
         self.wants = match self.state {
             // Row 12.
-            State::Late => true,
+            PublishingState::Late => true,
             // Rows 6, 8, 14, 17.
             _ if self.ready() => true,
             // Rows 7, 8: the first message comes after one interval, whatever it is.
-            State::Normal if !self.message_sent => true,
+            PublishingState::Normal if !self.message_sent => true,
             // Row 9.
-            State::Normal => {
-                self.state = State::KeepAlive;
+            PublishingState::Normal => {
+                self.state = PublishingState::KeepAlive;
                 self.keep_alive = self.terms.keep_alive;
                 self.count()
             }
             // Rows 15, 16, 17.
-            State::KeepAlive => self.count(),
+            PublishingState::KeepAlive => self.count(),
         };
         if self.wants && !requests {
-            if self.state != State::Late {
+            if self.state != PublishingState::Late {
                 self.record.late.bump();
                 self.late_since = Some(now.mono);
                 self.record.set_late_since(Some(now.mono.as_nanos()));
             }
-            self.state = State::Late;
+            self.state = PublishingState::Late;
         }
         self.rest = self.may_rest();
         self.tell();
@@ -187,7 +187,7 @@ impl Subscription {
         }
         self.tell_terms();
         self.touch(now);
-        if self.state != State::Late {
+        if self.state != PublishingState::Late {
             self.wants = false;
         }
     }

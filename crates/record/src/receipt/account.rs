@@ -9,8 +9,8 @@ use crate::Histogram;
 use crate::histogram::exact;
 
 use super::counts::{Events, Firsts, Messages, Places, Values};
-use super::notifier::Heard;
-use super::numbers::State;
+use super::notifier::EventsReceived;
+use super::numbers::NumberState;
 use super::subscription::{HELD, KEPT, SILENT, UNJUDGED};
 use super::{Counts, Event, Receipt, Row, Seat};
 
@@ -19,7 +19,7 @@ const NAMED: usize = 20;
 
 /// Steps of setting subscriptions up and taking them down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum SetUpStep {
     /// CreateSubscription.
     CreateSubscription,
     /// CreateMonitoredItems.
@@ -44,7 +44,7 @@ pub enum Step {
     RecreateItems,
 }
 
-impl Step {
+impl SetUpStep {
     /// All of them.
     pub const ALL: [Self; 11] = [
         Self::CreateSubscription,
@@ -156,8 +156,8 @@ pub struct Account {
     pub ended_at: u64,
     /// The first of each kind of event; times on the receipts' clock.
     pub firsts: Firsts,
-    /// Steps of setting up, in the order of [`Step::ALL`].
-    pub steps: [StepTimes; Step::ALL.len()],
+    /// Steps of setting up, in the order of [`SetUpStep::ALL`].
+    pub steps: [StepTimes; SetUpStep::ALL.len()],
     /// How long a message was missing before it came after all.
     #[serde(with = "exact")]
     pub recovery: Histogram,
@@ -199,7 +199,7 @@ pub struct Account {
     /// Messages still missing then that Republish may have.
     pub unasked: u64,
     /// What items that wait for events heard.
-    pub heard: Heard,
+    pub heard: EventsReceived,
 }
 
 /// Items whose changes are known by their rate alone.
@@ -347,7 +347,7 @@ impl Receipt {
         }
         for mut subscription in self.subscriptions {
             let numbers = &subscription.numbers;
-            let open = |state| matches!(state, State::Missing | State::Asked);
+            let open = |state| matches!(state, NumberState::Missing | NumberState::Asked);
             let unasked = numbers.holes.iter().filter(|hole| open(hole.state));
             account.unasked += unasked.count() as u64;
             account.away += u64::from(subscription.cut.is_some());
@@ -378,7 +378,7 @@ impl Receipt {
                     continue;
                 };
                 account.items += 1;
-                let all = group.terms.watch == super::Watch::Events(super::Ids::All);
+                let all = group.terms.watch == super::WatchedValue::Events(super::Ids::All);
                 account.counters += u64::from(group.counter.is_some() || all);
                 counts.record(item.values.into(), 1);
                 // Values may come without source timestamps.

@@ -5,7 +5,7 @@ use crate::Measure;
 use crate::histogram::dense::Dense;
 
 use super::counts::{Cause, Event, Messages};
-use super::numbers::{Arrival, Gap, Numbers, State, after};
+use super::numbers::{Arrival, Gap, NumberState, Numbers, after};
 use super::open::{Head, Open, Way};
 use super::subscription::Subscription;
 
@@ -29,17 +29,17 @@ pub(super) fn arrive(
             messages.disordered += 1;
             messages.returned += 1;
             let hole = &mut subscription.numbers.holes[at];
-            hole.state = State::Returned;
+            hole.state = NumberState::Returned;
             recovery.record(head.at.saturating_sub(hole.noticed), 1);
             return (Way::Returned, hole.cycle, None);
         }
         Arrival::Repeated => {
             let hole = subscription.numbers.hole(head.sequence);
             if let Some(hole) = hole.and_then(|at| subscription.numbers.holes.get_mut(at))
-                && hole.state == State::Recovered
+                && hole.state == NumberState::Recovered
             {
                 // Republish was faster: this is the message's own copy.
-                hole.state = State::Returned;
+                hole.state = NumberState::Returned;
                 messages.republish_crossed += 1;
                 messages.returned += 1;
                 messages.disordered += 1;
@@ -74,7 +74,7 @@ pub(super) fn recover(
     let hole = subscription.numbers.hole(head.sequence);
     match hole.and_then(|at| subscription.numbers.holes.get_mut(at)) {
         Some(hole) if hole.state.is_open() => {
-            hole.state = State::Recovered;
+            hole.state = NumberState::Recovered;
             recovery.record(head.at.saturating_sub(hole.noticed), 1);
             (Way::Recovered, hole.cycle, None)
         }

@@ -6,7 +6,7 @@ use super::counts::Cause;
 use super::notifier::{EventKind, Lapses, Number, Told, numbered};
 use super::open::{Open, Way};
 use super::subscription::{FLAGS, OUTAGE, SILENT, UNJUDGED};
-use super::terms::{Ids, Watch};
+use super::terms::{Ids, WatchedValue};
 
 impl Open<'_> {
     /// An event: the client handle of the item that waited for it, and what came of it.
@@ -29,7 +29,7 @@ impl Open<'_> {
             return;
         }
         let ids = match group.terms.watch {
-            Watch::Events(ids) => ids,
+            WatchedValue::Events(ids) => ids,
             _ => Ids::Opaque,
         };
         if self.is_refreshed(handle, ids, &told) {

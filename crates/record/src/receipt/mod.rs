@@ -66,19 +66,19 @@ mod terms;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-pub use account::{Account, ByRate, Step, StepTimes, Stretch, Tardy};
+pub use account::{Account, ByRate, SetUpStep, StepTimes, Stretch, Tardy};
 pub use counts::{Cause, Event, Events, Firsts, Messages, Places, Values};
-pub use notifier::{EventKind, Heard, Told};
+pub use notifier::{EventKind, EventsReceived, Told};
 pub use numbers::Gap;
 pub use open::{Head, Open};
 pub use subscription::{Row, Silence, Spread};
-pub use terms::{Counter, Ids, ItemTerms, Monitoring, Seat, SubscriptionTerms, Watch};
+pub use terms::{Counter, Ids, ItemTerms, Monitoring, Seat, SubscriptionTerms, WatchedValue};
 
 use crate::Ledger;
 use crate::histogram::dense::Dense;
 use arrival::{arrive, recover};
 use notifier::Notifiers;
-use numbers::{Arrival, Numbers, State};
+use numbers::{Arrival, NumberState, Numbers};
 use open::{Counts, Parts, Way};
 use subscription::{Item, MODE, OUTAGE, RESENT, Subscription};
 use terms::Group;
@@ -99,7 +99,7 @@ pub struct Receipt {
     /// While setting up, and while measuring.
     counts: [Counts; 2],
     firsts: Firsts,
-    steps: [StepTimes; Step::ALL.len()],
+    steps: [StepTimes; SetUpStep::ALL.len()],
     recovery: Dense,
     outages: Dense,
     statuses: BTreeMap<(Cow<'static, str>, u32), u64>,
@@ -307,9 +307,9 @@ impl Receipt {
     pub fn republish_asked(&mut self, subscription: u32, sequence: u32) {
         self.counts().messages.republish_asked += 1;
         if let Some(hole) = self.hole(subscription, sequence)
-            && hole.state == State::Missing
+            && hole.state == NumberState::Missing
         {
-            hole.state = State::Asked;
+            hole.state = NumberState::Asked;
         }
     }
 
@@ -320,7 +320,7 @@ impl Receipt {
         if let Some(hole) = self.hole(subscription, sequence)
             && hole.state.is_open()
         {
-            hole.state = State::Refused;
+            hole.state = NumberState::Refused;
         }
     }
 

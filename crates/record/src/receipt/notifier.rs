@@ -59,7 +59,7 @@ pub struct Told<'a> {
 
 /// What all items heard that wait for events.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct EventsReceived {
     /// Items that heard any.
     pub notifiers: u64,
     /// Sources that they told apart; one that two items heard counts twice.
@@ -73,7 +73,7 @@ pub struct Heard {
     pub unfinished: u64,
 }
 
-impl Heard {
+impl EventsReceived {
     pub(super) fn merge(&mut self, other: &Self) {
         let Self {
             notifiers,
@@ -240,9 +240,9 @@ impl Notifiers {
     }
 
     /// All is over.
-    pub(super) fn told(mut self) -> Heard {
+    pub(super) fn told(mut self) -> EventsReceived {
         let each = self.items.values();
-        Heard {
+        EventsReceived {
             notifiers: self.items.len() as u64,
             sources: each.clone().map(|it| it.sources.len() as u64).sum(),
             unfinished: each.filter(|it| it.refreshing.is_some()).count() as u64,

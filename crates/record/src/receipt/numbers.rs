@@ -13,11 +13,11 @@ pub(super) struct Hole {
     /// The publishing that it takes the place of.
     pub(super) cycle: u32,
     pub(super) noticed: u64,
-    pub(super) state: State,
+    pub(super) state: NumberState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum NumberState {
     Missing,
     Asked,
     /// Republish brought it; its own copy may still come.
@@ -28,7 +28,7 @@ pub(super) enum State {
     Refused,
 }
 
-impl State {
+impl NumberState {
     /// The message is not here.
     pub(super) fn is_open(self) -> bool {
         matches!(self, Self::Missing | Self::Asked | Self::Refused)
@@ -155,7 +155,7 @@ impl Numbers {
                 sequence,
                 cycle: cycle.wrapping_add(at as u32),
                 noticed,
-                state: State::Missing,
+                state: NumberState::Missing,
             });
         }
         if self.holes.len() > 2 * REMEMBERED {

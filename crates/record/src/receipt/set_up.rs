@@ -6,14 +6,14 @@ use super::subscription::{
     ABSENT, FLAGS, HELD, Item, KEPT, MODE, OFF, PATIENT, RESENT, Subscription, UNDATED, UNJUDGED,
 };
 use super::terms::Group;
-use super::{ItemTerms, Monitoring, Receipt, Seat, Step, SubscriptionTerms, Watch};
+use super::{ItemTerms, Monitoring, Receipt, Seat, SetUpStep, SubscriptionTerms, WatchedValue};
 
 impl Receipt {
     /// A step of setting up was taken, for so many things at once. What is created while measuring is made again.
-    pub fn step(&mut self, step: Step, began: u64, ended: u64, things: u32) {
+    pub fn step(&mut self, step: SetUpStep, began: u64, ended: u64, things: u32) {
         let step = match (step, self.measuring) {
-            (Step::CreateSubscription, Some(_)) => Step::RecreateSubscription,
-            (Step::CreateItems, Some(_)) => Step::RecreateItems,
+            (SetUpStep::CreateSubscription, Some(_)) => SetUpStep::RecreateSubscription,
+            (SetUpStep::CreateItems, Some(_)) => SetUpStep::RecreateItems,
             (step, _) => step,
         };
         if let Some(times) = self.steps.get_mut(step as usize) {
@@ -69,8 +69,8 @@ impl Receipt {
         let subscription = known.map_or(item.cycle, |group| group.subscription);
         let new = known.is_none();
         let origin = match &mut terms.watch {
-            Watch::Counter(counter) => counter.origin.take(),
-            Watch::Unknown | Watch::Changes(_) | Watch::Events(_) => None,
+            WatchedValue::Counter(counter) => counter.origin.take(),
+            WatchedValue::Unknown | WatchedValue::Changes(_) | WatchedValue::Events(_) => None,
         };
         let group = self.group(subscription, terms);
         if let Some(item) = self.items.get_mut(handle as usize) {

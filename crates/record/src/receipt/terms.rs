@@ -39,7 +39,7 @@ impl SubscriptionTerms {
 
 /// What an item watches, as far as the client knows.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum Watch {
+pub enum WatchedValue {
     /// Nothing is known of it.
     #[default]
     Unknown,
@@ -116,7 +116,7 @@ pub struct ItemTerms {
     /// so many updates may be held back between two values.
     pub held_back: u32,
     /// What it watches.
-    pub watch: Watch,
+    pub watch: WatchedValue,
 }
 
 /// Items with the same terms in the same subscription.
@@ -139,8 +139,8 @@ impl Group {
     /// How often what they watch changes, where that is known.
     fn changes_ns(&self) -> Option<u64> {
         match self.terms.watch {
-            Watch::Counter(counter) if counter.update_ns > 0 => Some(counter.update_ns),
-            Watch::Changes(rate) if rate > 0 => Some(1_000_000_000_000 / rate),
+            WatchedValue::Counter(counter) if counter.update_ns > 0 => Some(counter.update_ns),
+            WatchedValue::Changes(rate) if rate > 0 => Some(1_000_000_000_000 / rate),
             _ => None,
         }
     }
@@ -149,7 +149,7 @@ impl Group {
     /// What falls between two samples was promised to nobody, nor what another value takes the place of in a
     /// queue of one.
     pub(super) fn due(&self, publishing_ns: u64, time_ns: u64) -> Option<u64> {
-        let Watch::Changes(rate) = self.terms.watch else {
+        let WatchedValue::Changes(rate) = self.terms.watch else {
             return None;
         };
         let told_ns = match self.terms.queue_size {
@@ -180,7 +180,7 @@ impl Group {
             subscription,
             terms,
             counter: match terms.watch {
-                Watch::Counter(counter) => Some(counter),
+                WatchedValue::Counter(counter) => Some(counter),
                 _ => None,
             },
             phase: ((terms.sampling_ns.saturating_add(publishing_ns)) / 100) as i64,

@@ -51,11 +51,11 @@ pub use place::{create, replace, target, try_out};
 pub use pubsub::{
     Delivered, KeyUse, Listener, PubSub, Published, Subscribed, TokenUse, Unread, whole_datagram,
 };
-pub use series::{Course, Series, Usage, UsageSeries};
+pub use series::{HistogramCourse, Series, Usage, UsageSeries};
 pub use stall::{Stall, StallKind};
 pub use status::Status;
 pub use subscriptions::{
-    Beside, ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Found,
+    Beside, ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Incident,
     Intervals, Names, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
 pub use verdict::{About, Expectation, Kind, Verdict};

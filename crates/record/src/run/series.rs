@@ -29,19 +29,19 @@ pub struct Series {
     /// Mean number of operations in flight.
     pub in_flight: Vec<f64>,
     /// Response times.
-    pub response: Course,
+    pub response: HistogramCourse,
     /// Service times.
-    pub service: Course,
+    pub service: HistogramCourse,
     /// Lateness.
-    pub lateness: Course,
+    pub lateness: HistogramCourse,
     /// Delays of notified values, where there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Course>,
+    pub delay: Option<HistogramCourse>,
 }
 
 /// A histogram in the course of time; null where an interval had no value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Course {
+pub struct HistogramCourse {
     /// Means.
     pub mean_ns: Vec<Option<f64>>,
     /// Medians.
@@ -52,7 +52,7 @@ pub struct Course {
     pub max_ns: Vec<Option<u64>>,
 }
 
-impl Course {
+impl HistogramCourse {
     fn push(&mut self, histogram: &Histogram) {
         self.mean_ns.push(histogram.mean());
         self.p50_ns.push(histogram.quantile(0.5));
@@ -71,7 +71,7 @@ impl Series {
         };
         let has_delays = |bin: &Bin| !bin.histogram(Measure::Delay).is_empty();
         if tally.bins().iter().any(has_delays) {
-            series.delay = Some(Course::default());
+            series.delay = Some(HistogramCourse::default());
         }
         for bin in tally.bins() {
             if let Some(delay) = &mut series.delay {

@@ -49,7 +49,7 @@ pub struct Subscriptions {
     /// What this rests on: sentences.
     pub rests_on: Vec<String>,
     /// What happened, by cause: how often, and where first. Only what happened at all.
-    pub causes: Vec<Found>,
+    pub causes: Vec<Incident>,
     /// Subscriptions that were created.
     pub subscriptions: u64,
     /// Items that were created.
@@ -157,7 +157,7 @@ pub struct Extremes {
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct Incident {
     /// What: `missing`, `lost_message`, `overflowed`, `stalled`, `outage`, `overwritten`, `sampled_away`,
     /// `repeated`, `out_of_order`, `recovered`, `late`, `stray`, `overflow_alone`, `ended`.
     pub cause: String,
@@ -367,7 +367,7 @@ impl Subscriptions {
     }
 
     /// How often something was found.
-    pub fn found(&self, cause: &str) -> Option<&Found> {
+    pub fn found(&self, cause: &str) -> Option<&Incident> {
         self.causes.iter().find(|found| found.cause == cause)
     }
 

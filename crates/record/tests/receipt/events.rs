@@ -30,7 +30,7 @@ fn listening(ids: Ids) -> Client {
     let subscription = receipt.subscription(seat(0), terms());
     for handle in receipt.reserve(subscription, 2) {
         let terms = ItemTerms {
-            watch: Watch::Events(ids),
+            watch: WatchedValue::Events(ids),
             ..counting(0, 100)
         };
         receipt.item(handle, terms);

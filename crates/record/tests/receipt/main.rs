@@ -9,7 +9,7 @@ mod schema;
 
 use record::Ledger;
 use record::receipt::{
-    Account, Counter, Gap, Head, ItemTerms, Receipt, Seat, SubscriptionTerms, Watch,
+    Account, Counter, Gap, Head, ItemTerms, Receipt, Seat, SubscriptionTerms, WatchedValue,
 };
 
 const MS: u64 = 1_000_000;
@@ -51,7 +51,7 @@ fn counting(sampling_ms: u64, queue_size: u32) -> ItemTerms {
         queue_size,
         discard_oldest: true,
         held_back: 0,
-        watch: Watch::Counter(Counter {
+        watch: WatchedValue::Counter(Counter {
             update_ns: 10 * MS,
             exact: true,
             ..Counter::default()

@@ -210,7 +210,7 @@ fn a_keep_alive_tells_of_a_message_that_never_came() {
 #[test]
 fn a_counter_of_a_byte_wraps() {
     let mut item = counting(10, 1000);
-    if let Watch::Counter(counter) = &mut item.watch {
+    if let WatchedValue::Counter(counter) = &mut item.watch {
         counter.modulus = 256;
     }
     let mut client = Client::new(&[item]);
@@ -329,7 +329,7 @@ fn a_change_rate_promises_no_more_than_samples_and_a_queue_of_one_let_through() 
         (0, 1, 1, false),
     ] {
         let watched = ItemTerms {
-            watch: Watch::Changes(50_000),
+            watch: WatchedValue::Changes(50_000),
             ..counting(sampling_ms, queue)
         };
         let mut client = Client::new(&[watched]);
@@ -351,7 +351,7 @@ fn a_change_rate_is_counted_out_however_seldom_or_often_it_is() {
     // In 1000 s: changes, and how many of them are due for certain.
     for (rate, due) in [(0, 0), (3, 1), (7_000_000, 6_999_998)] {
         let watched = ItemTerms {
-            watch: Watch::Changes(rate),
+            watch: WatchedValue::Changes(rate),
             ..counting(0, 10)
         };
         let mut client = Client::new(&[watched]);

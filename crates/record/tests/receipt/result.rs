@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::receipt::Step;
+use record::receipt::SetUpStep;
 use record::run::{Beside, Fingerprint, Names, Outcome, Phase, Subscriptions, WarmUp};
 use record::{Run, Timestamp};
 
@@ -13,7 +13,12 @@ use crate::schema;
 /// silent, an end.
 fn story(receipt: &mut Receipt, number: u32) {
     let subscription = receipt.subscription(seat(number), terms());
-    receipt.step(Step::CreateSubscription, 0, MS * u64::from(number + 1), 1);
+    receipt.step(
+        SetUpStep::CreateSubscription,
+        0,
+        MS * u64::from(number + 1),
+        1,
+    );
     for handle in receipt.reserve(subscription, 3) {
         receipt.item(handle, counting(10, 2));
     }

@@ -1,7 +1,7 @@
 //! What subscriptions brought, and what became of the rest.
 
 use maud::{Markup, html};
-use record::run::{Found, Outcome, Phase, Run, Subscriptions};
+use record::run::{Incident, Outcome, Phase, Run, Subscriptions};
 
 use super::fairness;
 use super::place::place;
@@ -112,7 +112,7 @@ fn places(told: &Subscriptions) -> Table {
 }
 
 fn causes(run: &Run, told: &Subscriptions) -> Table {
-    let row = |it: &Found| {
+    let row = |it: &Incident| {
         let at = it.first.as_ref().map(|first| first.at_ns as f64);
         vec![
             Cell::text(words(&it.cause)),

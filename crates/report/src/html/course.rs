@@ -1,7 +1,7 @@
 //! What changed while a run went on, its phases marked.
 
 use maud::{Markup, html};
-use record::run::{Course, Phase, Run, UsageSeries};
+use record::run::{HistogramCourse, Phase, Run, UsageSeries};
 
 use super::chart::{Chart, Drawn, Series, Zone};
 use super::latency::{all, seen_first};
@@ -258,7 +258,12 @@ fn joined(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 /// Its name, colour, whether it is off at first, and where it is.
-type Layer = (&'static str, usize, bool, fn(&Phase) -> Option<&Course>);
+type Layer = (
+    &'static str,
+    usize,
+    bool,
+    fn(&Phase) -> Option<&HistogramCourse>,
+);
 
 fn times(group: &[Placed]) -> Vec<Series> {
     let mut series = Vec::new();
@@ -269,7 +274,7 @@ fn times(group: &[Placed]) -> Vec<Series> {
         ("delay", 3, false, |it| it.series.delay.as_ref()),
     ];
     for (layer, colour, hidden, course) in layers {
-        let rows = |of: fn(&Course) -> &Vec<Option<u64>>| {
+        let rows = |of: fn(&HistogramCourse) -> &Vec<Option<u64>>| {
             joined(column(group, move |phase, row| {
                 Some((*of(course(phase)?).get(row)?)? as f64)
             }))

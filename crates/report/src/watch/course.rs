@@ -30,7 +30,7 @@ impl Interval {
 
 /// A phase in intervals.
 #[derive(Debug, Clone)]
-pub struct Course {
+pub struct LiveCourse {
     width_ns: u64,
     intervals: Vec<Interval>,
     /// Whether it is delays that are shown.
@@ -51,7 +51,7 @@ pub struct Lines {
     pub p99: Line,
 }
 
-impl Course {
+impl LiveCourse {
     /// Of requests, or of notifications.
     pub const fn new(notified: bool) -> Self {
         Self {
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_what_an_interval_completed_over_its_width() {
-        let mut course = Course::new(false);
+        let mut course = LiveCourse::new(false);
         for tenth in 0..10 {
             course.add(&tick(tenth * 100, 50, 1000));
         }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn an_hour_has_no_more_intervals_than_a_minute_and_loses_nothing() {
-        let mut course = Course::new(false);
+        let mut course = LiveCourse::new(false);
         for second in 0..3600 {
             course.add(&tick(second * 1000, 7, 1000));
         }
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn while_nothing_happens_the_rate_is_drawn_as_zero() {
-        let mut course = Course::new(false);
+        let mut course = LiveCourse::new(false);
         course.add(&tick(0, 10, 1000));
         let lines = course.lines(1_000_000_000);
         assert_eq!(lines.rate.last().map(|it| it.1), Some(0.0));

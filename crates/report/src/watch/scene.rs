@@ -9,7 +9,7 @@ use record::Closed;
 use record::receipt::Stretch;
 use record::underway::{NOW_NS, Notified, Underway};
 
-use super::course::Course;
+use super::course::LiveCourse;
 use super::window::Window;
 use crate::workload;
 
@@ -126,7 +126,7 @@ const MOST_TARGETS: usize = 256;
 #[derive(Debug, Clone)]
 pub struct Scene {
     pub(super) about: About,
-    pub(super) course: Course,
+    pub(super) course: LiveCourse,
     pub(super) all: Window,
     pub(super) targets: Vec<Window>,
     pub(super) cores: BTreeMap<usize, Hands>,
@@ -143,7 +143,7 @@ impl Scene {
     pub fn new(about: About) -> Self {
         let targets = about.targets.len().min(MOST_TARGETS);
         Self {
-            course: Course::new(about.notified),
+            course: LiveCourse::new(about.notified),
             all: Window::default(),
             targets: vec![Window::default(); targets],
             cores: BTreeMap::new(),

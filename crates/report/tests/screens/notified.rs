@@ -1,6 +1,8 @@
 //! Runs of subscriptions, made up of arithmetic.
 
-use record::receipt::{Counter, Head, ItemTerms, Receipt, Seat, Step, SubscriptionTerms, Watch};
+use record::receipt::{
+    Counter, Head, ItemTerms, Receipt, Seat, SetUpStep, SubscriptionTerms, WatchedValue,
+};
 use record::run::{
     Beside, Figure, Fingerprint, Names, Outcome, Phase, Subscriptions, Target, WarmUp,
 };
@@ -33,8 +35,8 @@ pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
     let mut receipt = Receipt::new(0);
     let mut ledger = Ledger::with_end(10 * SECOND);
     let watch = match trouble {
-        Trouble::Unknown => Watch::Unknown,
-        _ => Watch::Counter(Counter {
+        Trouble::Unknown => WatchedValue::Unknown,
+        _ => WatchedValue::Counter(Counter {
             update_ns: 50 * MS,
             exact: true,
             ..Counter::default()
@@ -52,7 +54,7 @@ pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
             lifetime: 30,
         };
         let number = receipt.subscription(seat, terms);
-        receipt.step(Step::CreateSubscription, 0, 2 * MS, 1);
+        receipt.step(SetUpStep::CreateSubscription, 0, 2 * MS, 1);
         for handle in receipt.reserve(number, 50) {
             receipt.item(
                 handle,
@@ -64,7 +66,7 @@ pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
                 },
             );
         }
-        receipt.step(Step::CreateItems, 2 * MS, 7 * MS, 50);
+        receipt.step(SetUpStep::CreateItems, 2 * MS, 7 * MS, 50);
     }
     receipt.measure(SECOND);
     for message in 1..=100u32 {

@@ -2,8 +2,8 @@
 
 use super::{BEGIN_TIMEOUT, DOWN, Engine, MOST_DOUBLINGS, NO_LINK, TIMEOUT, UP};
 use crate::event::What;
-use crate::session::{Few, Message, State, WINDOW};
-use crate::world::Step;
+use crate::session::{Few, Message, SessionState, WINDOW};
+use crate::world::ConnectCost;
 use record::Histogram;
 
 impl Engine<'_> {
@@ -11,7 +11,9 @@ impl Engine<'_> {
     pub(super) fn watch(&mut self, at: usize) {
         let watchdog = self.kind(at).client.watchdog;
         let session = &mut self.sessions[at];
-        if session.state == State::Connected && !std::mem::replace(&mut session.is_watched, true) {
+        if session.state == SessionState::Connected
+            && !std::mem::replace(&mut session.is_watched, true)
+        {
             let (epoch, from) = (session.epoch, session.last_heard);
             let at_time = (from + watchdog).max(self.now);
             self.plan_at(at_time, What::Watchdog, epoch, at);
@@ -22,7 +24,7 @@ impl Engine<'_> {
     pub(super) fn watchdog(&mut self, at: usize, epoch: u16) {
         let watchdog = self.kind(at).client.watchdog;
         let session = &mut self.sessions[at];
-        if session.epoch != epoch || session.state != State::Connected {
+        if session.epoch != epoch || session.state != SessionState::Connected {
             return;
         }
         session.is_watched = false;
@@ -44,7 +46,7 @@ impl Engine<'_> {
         let now = self.now;
         let session = &mut self.sessions[at];
         session.epoch = session.epoch.wrapping_add(1);
-        session.state = State::Away;
+        session.state = SessionState::Away;
         session.away_since = session.last_heard;
         (session.attempts, session.tries, session.lost_asks) = (0, 0, 0);
         session.is_watched = false;
@@ -92,10 +94,10 @@ impl Engine<'_> {
     pub(super) fn connect(&mut self, at: usize, epoch: u16) {
         let timeout = self.kind(at).client.timeout;
         let session = &mut self.sessions[at];
-        if session.epoch != epoch || session.state != State::Away {
+        if session.epoch != epoch || session.state != SessionState::Away {
             return;
         }
-        session.state = State::Connecting;
+        session.state = SessionState::Connecting;
         (session.step, session.tries) = (0, 0);
         session.resumes = session.is_alive;
         session.attempts = session.attempts.saturating_add(1);
@@ -104,7 +106,7 @@ impl Engine<'_> {
         self.ask_step(at, epoch);
     }
 
-    fn step(&self, at: usize) -> Step {
+    fn step(&self, at: usize) -> ConnectCost {
         let connect = &self.kind(at).connect;
         let session = &self.sessions[at];
         let steps = match session.resumes {
@@ -125,7 +127,7 @@ impl Engine<'_> {
 
     fn is_trying(&self, at: usize, epoch: u16) -> bool {
         let session = &self.sessions[at];
-        session.epoch == epoch && session.state == State::Connecting
+        session.epoch == epoch && session.state == SessionState::Connecting
     }
 
     /// A step's request is sent.
@@ -209,7 +211,7 @@ impl Engine<'_> {
         let now = self.now;
         let kind = self.kind(at);
         let session = &mut self.sessions[at];
-        session.state = State::Connected;
+        session.state = SessionState::Connected;
         (session.attempts, session.tries) = (0, 0);
         let outage = now - session.away_since;
         let resumed = session.resumes;
@@ -275,7 +277,7 @@ impl Engine<'_> {
         let it = self.kind(at).client.back_off;
         let session = &mut self.sessions[at];
         session.epoch = session.epoch.wrapping_add(1);
-        session.state = State::Away;
+        session.state = SessionState::Away;
         let doublings = u32::from(session.attempts.saturating_sub(1)).min(20);
         let wait = (it.first << doublings).min(it.most.max(it.first));
         let epoch = session.epoch;

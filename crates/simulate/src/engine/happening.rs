@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::event::What;
 use crate::outcome::Mark;
-use crate::session::{Few, State};
+use crate::session::{Few, SessionState};
 use crate::world::{Act, On};
 
 impl Engine<'_> {
@@ -98,10 +98,10 @@ impl Engine<'_> {
             it.stall = None;
             it.was_away = true;
             match (act, it.state) {
-                (Act::PowerOff, State::Connected) => self.watch(session),
-                (_, State::Connected) => self.lose(session),
-                (_, State::Connecting) => self.back_off(session),
-                (_, State::Away) => {}
+                (Act::PowerOff, SessionState::Connected) => self.watch(session),
+                (_, SessionState::Connected) => self.lose(session),
+                (_, SessionState::Connecting) => self.back_off(session),
+                (_, SessionState::Away) => {}
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::set_up::values;
 use super::{DOWN, Engine, UP};
 use crate::event::What;
-use crate::session::{Message, State};
+use crate::session::{Message, SessionState};
 use crate::world::Publishing;
 
 impl Engine<'_> {
@@ -112,7 +112,7 @@ impl Engine<'_> {
             fresh: session.fresh,
             sent: self.now,
         };
-        if session.state != State::Connected {
+        if session.state != SessionState::Connected {
             // It stays with the server, which tells it again when it is asked (Part 4, 5.14.1.1).
             self.keep(at, message);
             return;

@@ -4,7 +4,7 @@ use record::Times;
 
 use super::{DOWN, Engine, UP};
 use crate::event::What;
-use crate::session::State;
+use crate::session::SessionState;
 
 /// `BadNotConnected`, for requests that were due while there was no connection.
 // Part 6, Annex A.2.
@@ -23,7 +23,7 @@ impl Engine<'_> {
         self.plan(wait, What::Request, 0, at);
         let now = self.now;
         let session = &mut self.sessions[at];
-        if session.state != State::Connected {
+        if session.state != SessionState::Connected {
             let times = Times {
                 planned: now,
                 sent: now,

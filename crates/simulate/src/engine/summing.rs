@@ -2,7 +2,7 @@
 
 use super::{Carrier, Engine, Node};
 use crate::outcome::Outcome;
-use crate::session::State;
+use crate::session::SessionState;
 
 impl Engine<'_> {
     /// CPU time that a server has spent by now: of what it has taken on, what is done.
@@ -53,7 +53,7 @@ impl Engine<'_> {
         }
         let mut connected = vec![0_u64; self.world.kinds.len()];
         for it in &self.sessions {
-            connected[it.kind as usize] += u64::from(it.state == State::Connected);
+            connected[it.kind as usize] += u64::from(it.state == SessionState::Connected);
         }
         for (k, busy) in self.busy.iter_mut().enumerate() {
             busy.cpu_cores.push(sums[k]);
@@ -121,7 +121,7 @@ impl Engine<'_> {
     /// What a client should have had by now.
     fn close_session(&mut self, at: usize, end: u64) {
         let session = &self.sessions[at];
-        let away = session.state != State::Connected;
+        let away = session.state != SessionState::Connected;
         let mut missed = 0;
         if let Some(it) = &self.kind(at).publishing {
             let every = it.every.max(it.change).max(it.sampling);

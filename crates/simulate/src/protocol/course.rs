@@ -29,7 +29,7 @@ impl Side {
 
 /// A step of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Step {
+pub enum ProtocolStep {
     /// GetEndpoints on a connection of its own, from its first segment to its end.
     Discover,
     /// TCP connects.
@@ -52,7 +52,7 @@ pub enum Step {
     CloseChannel,
 }
 
-impl Step {
+impl ProtocolStep {
     /// All of them, in order.
     pub const ALL: [Self; 10] = [
         Self::Discover,
@@ -96,16 +96,16 @@ pub struct Message {
     /// Its bytes.
     pub bytes: usize,
     /// Which step it belongs to.
-    pub step: Step,
+    pub step: ProtocolStep,
 }
 
 /// What came of a session. Times are since it began.
 #[derive(Debug, Clone, Default)]
-pub struct Course {
+pub struct SessionCourse {
     /// When it began, where several share a link.
     pub began: u64,
     /// Each step: what, when it began, and how long it took.
-    pub steps: Vec<(Step, u64, u64)>,
+    pub steps: Vec<(ProtocolStep, u64, u64)>,
     /// Each chunk, in the order in which they were written.
     pub messages: Vec<Message>,
     /// When it was over.
@@ -120,11 +120,18 @@ pub struct Course {
     pub events: u64,
 }
 
-impl Course {
+impl SessionCourse {
     /// From the first segment to the activated session, if it came to that. Discovery goes before.
     pub fn activation(&self) -> Option<u64> {
-        let begins = self.steps.iter().find(|it| it.0 == Step::Connect)?.1;
-        let last = self.steps.iter().find(|it| it.0 == Step::ActivateSession)?;
+        let begins = self
+            .steps
+            .iter()
+            .find(|it| it.0 == ProtocolStep::Connect)?
+            .1;
+        let last = self
+            .steps
+            .iter()
+            .find(|it| it.0 == ProtocolStep::ActivateSession)?;
         Some(last.1 + last.2 - begins)
     }
 }

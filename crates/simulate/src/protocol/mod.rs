@@ -15,6 +15,6 @@ mod talk;
 mod world;
 
 pub use costs::{Costs, PerByte};
-pub use course::{Course, Message, Side, Step};
+pub use course::{Message, ProtocolStep, SessionCourse, Side};
 pub use parties::{Client, Reads, Server};
 pub use scene::{Envelope, Scene};

@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::course::Course;
+use super::course::SessionCourse;
 use super::scene::Scene;
 use super::world::World;
 
 impl Scene {
     /// One session on a link that nobody else uses; its number tells its chance apart from that of others.
-    pub fn session(&self, number: u32) -> Course {
+    pub fn session(&self, number: u32) -> SessionCourse {
         let mut world = World::new(self, u64::from(number));
         world.begin(number, 0);
         world.run(|_| ControlFlow::Continue(()));
@@ -26,7 +26,7 @@ impl Scene {
         count: u32,
         every: u64,
         look: impl FnMut(u64) -> ControlFlow<()>,
-    ) -> Vec<Course> {
+    ) -> Vec<SessionCourse> {
         let mut world = World::new(self, 0);
         for number in 0..count {
             world.begin(number, u64::from(number) * every);

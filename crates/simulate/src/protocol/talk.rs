@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wire::channel::Protection;
 
-use super::course::Course;
+use super::course::SessionCourse;
 use super::parties::{Answering, Caller};
 use super::scene::Scene;
 use crate::tcp::End;
@@ -28,7 +28,7 @@ pub struct Talk {
     pub deadline: Option<u64>,
     /// Chunks of the client that are being made.
     pub making: u32,
-    pub course: Course,
+    pub course: SessionCourse,
     pub over: bool,
 }
 
@@ -49,9 +49,9 @@ impl Talk {
             timers: [None; 2],
             deadline: None,
             making: 0,
-            course: Course {
+            course: SessionCourse {
                 began: at,
-                ..Course::default()
+                ..SessionCourse::default()
             },
             over: false,
         }

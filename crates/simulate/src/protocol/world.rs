@@ -10,7 +10,7 @@ use plan::unit::duration::nanos;
 use wire::channel::Protection;
 use wire::frame::{Header, MessageType};
 
-use super::course::{Course, Message, Side, Step};
+use super::course::{Message, ProtocolStep, SessionCourse, Side};
 use super::due::{Due, What};
 use super::framing;
 use super::parties::{Answering, Caller, Task};
@@ -64,7 +64,7 @@ impl<'a> World<'a> {
     }
 
     /// What came of all sessions.
-    pub fn finish(mut self) -> Vec<Course> {
+    pub fn finish(mut self) -> Vec<SessionCourse> {
         for talk in 0..self.talks.len() {
             self.end(talk, Some("it was interrupted".to_owned()));
         }
@@ -168,9 +168,9 @@ impl<'a> World<'a> {
                 let it = self.talk(talk);
                 if it.caller.is_none() {
                     let step = if it.discovers {
-                        Step::Discover
+                        ProtocolStep::Discover
                     } else {
-                        Step::Connect
+                        ProtocolStep::Connect
                     };
                     let why = format!("{}: no answer in time", step.name());
                     self.end(talk, Some(why));

@@ -1,6 +1,8 @@
 //! A small plant to begin from.
 
-use simulate::{BackOff, Client, Connect, Files, Kind, Phases, Publishing, Requests, Step, World};
+use simulate::{
+    BackOff, Client, Connect, ConnectCost, Files, Kind, Phases, Publishing, Requests, World,
+};
 
 pub const US: u64 = 1_000;
 pub const MS: u64 = 1_000_000;
@@ -8,7 +10,7 @@ pub const S: u64 = 1_000_000_000;
 
 /// A server without clients' work.
 pub fn kind(name: &str) -> Kind {
-    let step = Step {
+    let step = ConnectCost {
         cost: 100 * US,
         up_bytes: 150,
         down_bytes: 500,

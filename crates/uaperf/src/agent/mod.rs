@@ -82,14 +82,14 @@ enum Inbox {
 /// What the load waits for.
 #[derive(Debug, Default)]
 struct Start {
-    state: Mutex<State>,
+    state: Mutex<AgentState>,
     changed: Condvar,
     /// How long a request of the share may take, in nanoseconds.
     timeout: AtomicU64,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum State {
+enum AgentState {
     #[default]
     Unknown,
     At(Instant),
@@ -97,9 +97,9 @@ enum State {
 }
 
 impl Start {
-    fn set(&self, state: State) {
+    fn set(&self, state: AgentState) {
         let mut now = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if *now == State::Unknown {
+        if *now == AgentState::Unknown {
             *now = state;
         }
         self.changed.notify_all();
@@ -107,11 +107,11 @@ impl Start {
 
     fn wait(&self) -> Option<Instant> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let unknown = |state: &mut State| *state == State::Unknown;
+        let unknown = |state: &mut AgentState| *state == AgentState::Unknown;
         let state = self.changed.wait_while(state, unknown);
         match *state.unwrap_or_else(PoisonError::into_inner) {
-            State::At(at) => Some(at),
-            State::Unknown | State::Never => None,
+            AgentState::At(at) => Some(at),
+            AgentState::Unknown | AgentState::Never => None,
         }
     }
 }
@@ -355,7 +355,7 @@ impl Line {
                 match task {
                     fleet::Task::Share(share) => drop(self.give.send(share)),
                     fleet::Task::Start { at_ns } => {
-                        self.start.set(State::At(Instant::from_nanos(at_ns)));
+                        self.start.set(AgentState::At(Instant::from_nanos(at_ns)));
                     }
                     // It is gone when the share is done.
                     fleet::Task::Word(bytes) => drop(self.hint.send(bytes)),
@@ -397,7 +397,7 @@ impl Line {
     /// No more load.
     fn stop(&self) {
         self.control.stop();
-        self.start.set(State::Never);
+        self.start.set(AgentState::Never);
     }
 }
 

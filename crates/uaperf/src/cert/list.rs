@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::screen::{self, tell};
 
-use super::{Bench, Found, view};
+use super::{Bench, FoundCertificate, view};
 
 /// List all certificates: our own, trusted ones, issuers, distrusted and rejected ones
 #[derive(Debug, clap::Args)]
@@ -85,7 +85,7 @@ fn revocation_line(list: &RevocationList) -> String {
 }
 
 fn to_json(listing: Listing, bench: &Bench) -> Value {
-    let certificates = listing.entries.into_iter().map(Found::from);
+    let certificates = listing.entries.into_iter().map(FoundCertificate::from);
     let certificates = certificates.map(|found| view::to_json(&found, bench.now));
     let lists = listing.revocations.iter().map(|(path, list)| {
         json!({

@@ -9,7 +9,7 @@ use pki::make::{Authority, DEFAULT_DAYS, Request};
 use pki::store::{read_certificates, read_key, write_certificate, write_key, write_revocations};
 use pki::{Certificate, Identity, Key};
 
-use super::{Bench, Found, Kind, view};
+use super::{Bench, FoundCertificate, Kind, view};
 use crate::failure::Failure;
 use crate::place;
 use crate::screen;
@@ -94,7 +94,7 @@ pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
             (path, hint.to_owned())
         }
     };
-    let found = Found {
+    let found = FoundCertificate {
         certificate,
         file: file.map(|file| file.display().to_string()),
         place: None,

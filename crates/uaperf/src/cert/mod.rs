@@ -70,7 +70,7 @@ struct Bench {
 impl Bench {
     /// The certificates a user means: `own` (one for each kind of key), a file, or the beginning of a
     /// thumbprint.
-    fn resolve(&self, what: &str) -> anyhow::Result<Vec<Found>> {
+    fn resolve(&self, what: &str) -> anyhow::Result<Vec<FoundCertificate>> {
         if what == "own" {
             let all = self.store.all_own(self.now)?;
             if all.is_empty() {
@@ -81,7 +81,7 @@ impl Bench {
                 .hint("uaperf cert make")
                 .into());
             }
-            let found = all.into_iter().map(|own| Found {
+            let found = all.into_iter().map(|own| FoundCertificate {
                 file: own.path.map(|path| path.display().to_string()),
                 place: Some(Place::Own),
                 certificate: own.certificate,
@@ -93,15 +93,17 @@ impl Bench {
             let certificates = read_certificates(path).map_err(|broken| {
                 Failure::new(broken.to_string()).hint("a certificate as DER or PEM")
             })?;
-            let found = certificates.into_iter().map(|certificate| Found {
-                file: Some(what.to_owned()),
-                place: None,
-                certificate,
-            });
+            let found = certificates
+                .into_iter()
+                .map(|certificate| FoundCertificate {
+                    file: Some(what.to_owned()),
+                    place: None,
+                    certificate,
+                });
             return Ok(found.collect());
         }
         let found = self.by_thumbprint(what)?;
-        Ok(found.into_iter().map(Found::from).collect())
+        Ok(found.into_iter().map(FoundCertificate::from).collect())
     }
 
     /// The one certificate whose thumbprint begins so; in several places, maybe.
@@ -142,13 +144,13 @@ impl Bench {
 }
 
 /// A certificate, and where it was found.
-struct Found {
+struct FoundCertificate {
     certificate: Certificate,
     file: Option<String>,
     place: Option<Place>,
 }
 
-impl From<Entry> for Found {
+impl From<Entry> for FoundCertificate {
     fn from(entry: Entry) -> Self {
         Self {
             certificate: entry.certificate,

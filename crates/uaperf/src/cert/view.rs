@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use pki::{Certificate, Moment};
 use serde_json::{Value, json};
 
-use super::Found;
+use super::FoundCertificate;
 
 /// The days until it expires, in words.
 pub fn remaining(certificate: &Certificate, now: Moment) -> String {
@@ -38,7 +38,7 @@ fn issuer(certificate: &Certificate) -> String {
 }
 
 /// Writes all there is to know, a line for each.
-pub fn write_text(out: &mut impl Write, found: &Found, now: Moment) -> io::Result<()> {
+pub fn write_text(out: &mut impl Write, found: &FoundCertificate, now: Moment) -> io::Result<()> {
     let certificate = &found.certificate;
     let or_none = |text: String| if text.is_empty() { "none".into() } else { text };
     let mut line = |name: &str, text: &str| writeln!(out, "  {name:<12} {text}");
@@ -91,7 +91,7 @@ pub fn write_text(out: &mut impl Write, found: &Found, now: Moment) -> io::Resul
 }
 
 /// The same for machines.
-pub fn to_json(found: &Found, now: Moment) -> Value {
+pub fn to_json(found: &FoundCertificate, now: Moment) -> Value {
     let certificate = &found.certificate;
     let addresses = certificate.ip_addresses().iter();
     json!({

@@ -12,16 +12,16 @@ pub fn page(paths: &[PathBuf]) -> Option<Result<String, Failure>> {
     let mut tables = Vec::new();
     for path in paths {
         match found(path) {
-            Found::None if tables.is_empty() => return None,
-            Found::None => {
+            FoundTables::None if tables.is_empty() => return None,
+            FoundTables::None => {
                 let shown = path.display();
                 let what = format!("{shown}: is no table of `uaperf cost`, as others are");
                 return Some(Err(
                     Failure::usage(what).hint("draw it on a page of its own")
                 ));
             }
-            Found::Tables(more) => tables.extend(more),
-            Found::Failed(failure) => return Some(Err(failure)),
+            FoundTables::Tables(more) => tables.extend(more),
+            FoundTables::Failed(failure) => return Some(Err(failure)),
         }
     }
     let several = tables.len() > 1;
@@ -37,7 +37,7 @@ pub fn page(paths: &[PathBuf]) -> Option<Result<String, Failure>> {
 }
 
 /// What lies at a path.
-enum Found {
+enum FoundTables {
     /// No table.
     None,
     /// Some, by the names of their files.
@@ -46,12 +46,12 @@ enum Found {
     Failed(Failure),
 }
 
-fn found(path: &Path) -> Found {
+fn found(path: &Path) -> FoundTables {
     if !path.is_dir() {
         return match one(path) {
-            None => Found::None,
-            Some(Ok(table)) => Found::Tables(vec![table]),
-            Some(Err(failure)) => Found::Failed(failure),
+            None => FoundTables::None,
+            Some(Ok(table)) => FoundTables::Tables(vec![table]),
+            Some(Err(failure)) => FoundTables::Failed(failure),
         };
     }
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
@@ -60,12 +60,12 @@ fn found(path: &Path) -> Found {
     files.sort();
     // A folder has tables or runs, and runs are large.
     if files.first().is_none_or(|it| one(it).is_none()) {
-        return Found::None;
+        return FoundTables::None;
     }
     let tables: Result<Vec<_>, Failure> = files.iter().filter_map(|it| one(it)).collect();
     match tables {
-        Err(failure) => Found::Failed(failure),
-        Ok(tables) => Found::Tables(tables),
+        Err(failure) => FoundTables::Failed(failure),
+        Ok(tables) => FoundTables::Tables(tables),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ::peers::{Server, Stack, StartOptions, State};
+use ::peers::{Server, Stack, StackState, StartOptions};
 use judge::Exit;
 use load::engine::Control;
 use plan::unit::{Bytes, duration};
@@ -146,7 +146,7 @@ fn start(name: &str, pki: &Path) -> anyhow::Result<Started> {
     }
     let stack = Stack::named(name).ok_or_else(|| Failure::new("there is no such stack"))?;
     // To install one takes minutes, in which the machine does other things than it should while it measures.
-    if !matches!(stack.state(), State::Installed) {
+    if !matches!(stack.state(), StackState::Installed) {
         return Err(Failure::new("it is not installed")
             .hint(format!("uaperf peers install {name}"))
             .into());

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use load::lan::{Card, Heard, LanError, Server, Spoken, browse};
+use load::lan::{Card, LanError, LanReport, Server, Spoken, browse};
 use load::pubsub::Interface;
 use plan::unit::duration::{parse, show_ns};
 
@@ -64,7 +64,7 @@ fn failure(error: &LanError) -> Failure {
 }
 
 /// Nobody is there, or nobody says so.
-fn nobody(heard: &Heard) -> Failure {
+fn nobody(heard: &LanReport) -> Failure {
     let wait = show_ns(heard.wait_ns);
     let over = over(&heard.interfaces);
     let others = match heard.packets {
@@ -88,7 +88,7 @@ fn over(interfaces: &[Spoken]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-fn write_screen(out: &mut String, heard: &Heard) -> std::fmt::Result {
+fn write_screen(out: &mut String, heard: &LanReport) -> std::fmt::Result {
     let wait = show_ns(heard.wait_ns);
     let count = heard.servers.len();
     let are = if count == 1 {

@@ -44,7 +44,7 @@ pub fn open(
     let known = known(site, from, hello, every);
     let thread = std::thread::Builder::new().name("listen".into());
     let thread = thread
-        .spawn(move || line.go_on())
+        .spawn(move || line.listen())
         .map_err(|error| error.to_string())?;
     Ok((known, thread))
 }
@@ -117,7 +117,7 @@ impl Line {
     }
 
     /// Takes what it tells until nobody wants it any more: it ends with a last look.
-    fn go_on(mut self) {
+    fn listen(mut self) {
         let mut over = None::<Instant>;
         while !self.looks.ended && over.is_none_or(|it| it.elapsed() < LATE) {
             match self.next(CLOSEST / 2) {

@@ -66,7 +66,7 @@ const GAPS: usize = 100;
 
 /// Samples and gaps in the order in which they came.
 #[derive(Debug, Default)]
-pub struct Course {
+pub struct SampleCourse {
     points: Vec<Point>,
     gaps: Vec<Gap>,
     /// What was not taken yet, for who watches.
@@ -77,7 +77,7 @@ pub struct Course {
     stale: u64,
 }
 
-impl Course {
+impl SampleCourse {
     /// One more.
     pub fn push(&mut self, event: Event) {
         match &event {
@@ -161,9 +161,9 @@ impl Course {
     }
 
     /// Each sample with the one before it.
-    pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+    pub fn steps(&self) -> impl Iterator<Item = SamplePair<'_>> {
         self.points.windows(2).filter_map(|two| match two {
-            [from, to] => Some(Step { from, to }),
+            [from, to] => Some(SamplePair { from, to }),
             _ => None,
         })
     }
@@ -189,7 +189,7 @@ impl Course {
         let length = seconds(window.0, window.1);
         let covered = self.covered(window);
         if covered < 0.99 * length - 0.05 {
-            let restarted = |it: Step<'_>| it.is_restart() && it.within(window) > 0.0;
+            let restarted = |it: SamplePair<'_>| it.is_restart() && it.within(window) > 0.0;
             // Counters go on over a gap that has ended: such a one is not the reason.
             let why = match self.gaps.last().filter(|it| !it.ended) {
                 _ if self.steps().any(restarted) => "it was started again",
@@ -213,14 +213,14 @@ impl Course {
 
 /// Two samples that follow each other.
 #[derive(Debug, Clone, Copy)]
-pub struct Step<'a> {
+pub struct SamplePair<'a> {
     /// The earlier one.
     pub from: &'a Point,
     /// The later one.
     pub to: &'a Point,
 }
 
-impl Step<'_> {
+impl SamplePair<'_> {
     /// Whether what is observed was started again between them.
     pub fn is_restart(&self) -> bool {
         let cpu = |it: &Point| it.totals.cpu_ns.clone().ok();
@@ -283,7 +283,7 @@ mod tests {
     fn a_window_between_samples_has_its_part_of_what_lies_between_them() {
         let began = Instant::now();
         let at = |ms| began + Duration::from_millis(ms);
-        let mut course = Course::default();
+        let mut course = SampleCourse::default();
         for (ms, cpu_ms) in [(0, 1000), (1000, 1100), (2000, 1500), (3000, 1500)] {
             course.push(point(at(ms), cpu_ms, None));
         }
@@ -299,7 +299,7 @@ mod tests {
     fn who_looks_less_often_than_it_is_asked_has_fewer_samples() {
         let began = Instant::now();
         let at = |ms| began + Duration::from_millis(ms);
-        let mut course = Course::default();
+        let mut course = SampleCourse::default();
         for n in 0..20 {
             // It looks every five seconds, and is asked each second.
             course.push(point(at(n * 1000), n / 5 * 500, Some(7000 + n / 5 * 5000)));
@@ -314,7 +314,7 @@ mod tests {
     fn a_gap_is_named_and_what_was_started_again_is_not_what_it_was_before() {
         let began = Instant::now();
         let at = |ms| began + Duration::from_millis(ms);
-        let mut course = Course::default();
+        let mut course = SampleCourse::default();
         course.push(point(at(0), 1000, None));
         for ms in [1000, 2000] {
             let why = "no answer in time".to_owned();
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn a_long_course_keeps_its_ends() {
         let began = Instant::now();
-        let mut course = Course::default();
+        let mut course = SampleCourse::default();
         for n in 0..20_000 {
             course.push(point(began + Duration::from_secs(n), n, None));
         }

@@ -1,23 +1,24 @@
 //! What processes and machines of other hosts spend: figures that somebody there finds, as samples on our clock.
 //!
 //! A [`Site`] says where. Each has a thread, which reads an exporter's page again and again ([`scrape`]) or listens to
-//! `uaperf watch --pipe` at the other end of an ssh ([`piped`]) or to an agent at a broker ([`brokered`]). Samples and gaps stand in a [`Course`].
+//! `uaperf watch --pipe` at the other end of an ssh ([`piped`]) or to an agent at a broker ([`brokered`]). Samples and gaps stand in a [`SampleCourse`].
 
 mod brokered;
 mod course;
-pub mod piped;
+mod piped;
 mod scrape;
-pub mod site;
-pub mod speech;
+mod site;
+mod speech;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-pub use self::course::{Course, Event, Point, Step};
+pub use self::course::{Event, Point, SampleCourse, SamplePair};
+pub use self::piped::CLOSEST;
 pub use self::site::{HOST, Site};
-pub use self::speech::FromWatch;
+pub use self::speech::{FromWatch, Hello, ToWatch};
 use crate::failure::Failure;
 
 /// Who is looked at, and by whom.
@@ -42,7 +43,7 @@ pub struct Known {
 pub struct Elsewhere {
     /// Who.
     pub known: Known,
-    course: Arc<Mutex<Course>>,
+    course: Arc<Mutex<SampleCourse>>,
     stop: Sender<()>,
     thread: Option<JoinHandle<()>>,
     /// Whoever looks has to hear that nobody wants it any more: it would wait for that.
@@ -51,7 +52,7 @@ pub struct Elsewhere {
 
 /// What a thread that looks has.
 struct Desk {
-    course: Arc<Mutex<Course>>,
+    course: Arc<Mutex<SampleCourse>>,
     stopped: Receiver<()>,
 }
 
@@ -68,7 +69,7 @@ impl Desk {
     }
 }
 
-fn lock(course: &Mutex<Course>) -> MutexGuard<'_, Course> {
+fn lock(course: &Mutex<SampleCourse>) -> MutexGuard<'_, SampleCourse> {
     course.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -114,7 +115,7 @@ impl Elsewhere {
     }
 
     /// Ends it with a last look, and gives what came.
-    pub fn finish(mut self) -> (Known, Course) {
+    pub fn finish(mut self) -> (Known, SampleCourse) {
         self.end();
         let course = std::mem::take(&mut *lock(&self.course));
         (self.known.clone(), course)

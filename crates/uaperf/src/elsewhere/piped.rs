@@ -57,7 +57,7 @@ pub fn open(
     let known = known(site, site.to_string(), hello, every);
     let thread = std::thread::Builder::new().name("listen".into());
     let thread = thread
-        .spawn(move || line.go_on())
+        .spawn(move || line.listen())
         .map_err(|error| error.to_string())?;
     Ok((known, thread))
 }
@@ -236,7 +236,7 @@ impl Line {
         hello.ok_or_else(|| "it did not say who it is".to_owned())
     }
 
-    fn go_on(mut self) {
+    fn listen(mut self) {
         let mut clock = Instant::now() + CLOCK;
         // Told to stop, it asks for one look more: what was on its way was taken too early.
         let mut over = None::<Instant>;

@@ -42,12 +42,12 @@ pub fn open(
     let (page, name) = (page.clone(), name.map(str::to_owned));
     let thread = std::thread::Builder::new().name("scrape".into());
     let thread = thread
-        .spawn(move || go_on(&page, name.as_deref(), every, &desk))
+        .spawn(move || scrape_until(&page, name.as_deref(), every, &desk))
         .map_err(|error| error.to_string())?;
     Ok((known, thread))
 }
 
-fn go_on(page: &Address, name: Option<&str>, every: Duration, desk: &Desk) {
+fn scrape_until(page: &Address, name: Option<&str>, every: Duration, desk: &Desk) {
     let mut next = Instant::now() + every;
     loop {
         // A look that would come late is left out, so that those that come stay at their times.

@@ -47,7 +47,7 @@ Examples:
   uaperf results list results nightly --since 2026-11-01 --json";
 
 #[derive(Debug, Serialize)]
-struct Found {
+struct ListedResult {
     file: PathBuf,
     started: String,
     command: String,
@@ -68,7 +68,7 @@ pub fn run(list: &List) -> anyhow::Result<ExitCode> {
                 .hint("results are kept in results/ unless --out names another place")
         })?;
     }
-    found.sort_by(|a: &Found, b| (&a.started, &a.file).cmp(&(&b.started, &b.file)));
+    found.sort_by(|a: &ListedResult, b| (&a.started, &a.file).cmp(&(&b.started, &b.file)));
     screen::print(&found, list.json, write_screen)?;
     Ok(ExitCode::from(match found.is_empty() {
         true => Exit::Nothing,
@@ -79,7 +79,7 @@ pub fn run(list: &List) -> anyhow::Result<ExitCode> {
 /// How deep folders are looked into: those of papers have those of experiments, which have results.
 const DEEP: usize = 4;
 
-fn look(folder: &Path, list: &List, found: &mut Vec<Found>) -> std::io::Result<()> {
+fn look(folder: &Path, list: &List, found: &mut Vec<ListedResult>) -> std::io::Result<()> {
     let mut left = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = left.pop() {
         for entry in std::fs::read_dir(&folder)? {
@@ -99,7 +99,7 @@ fn look(folder: &Path, list: &List, found: &mut Vec<Found>) -> std::io::Result<(
             if let Ok(run) = run
                 && list.wants(&run)
             {
-                found.push(Found::of(path, &run));
+                found.push(ListedResult::of(path, &run));
             }
         }
     }
@@ -117,7 +117,7 @@ impl List {
     }
 }
 
-impl Found {
+impl ListedResult {
     fn of(file: PathBuf, run: &Run) -> Self {
         let phase = run.phases.first();
         let measure = match phase.is_some_and(|it| it.subscriptions.is_some()) {
@@ -148,7 +148,7 @@ fn day(text: &str) -> Result<String, String> {
         .map_err(|_| format!("{text:?} is no day (want 2026-11-26, or 2026-11-26T09:30:00Z)"))
 }
 
-fn write_screen(out: &mut String, all: &Vec<Found>) -> std::fmt::Result {
+fn write_screen(out: &mut String, all: &Vec<ListedResult>) -> std::fmt::Result {
     if all.is_empty() {
         return writeln!(out, "no results");
     }

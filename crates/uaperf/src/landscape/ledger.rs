@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use std::time::{Duration, SystemTime};
 
 use plan::unit::duration::{self, nanos};
-use plant::{Counted, GroundTruth, Taking, Tally, Updates, Watch};
+use plant::{Counted, GroundTruth, ServerWatch, Taking, Tally, Updates};
 use record::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -147,7 +147,7 @@ struct OfDevice<'a> {
 
 impl Sheet {
     /// What is true now of the devices of a part, which are in the order of the file.
-    pub fn read(landscape: &Landscape, part: &Part<'_>, watches: &[Watch]) -> Self {
+    pub fn read(landscape: &Landscape, part: &Part<'_>, watches: &[ServerWatch]) -> Self {
         let (mut groups, mut each) = (Vec::new(), Vec::new());
         let mut watches = watches.iter();
         for group in &landscape.groups {

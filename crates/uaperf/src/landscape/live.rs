@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use observe::Process;
 use plan::unit::{Bytes, Rate, duration};
-use plant::{Counted, Watch};
+use plant::{Counted, ServerWatch};
 use wire::url::Url;
 
 use super::file::{Group, Landscape};
@@ -210,7 +210,7 @@ impl Live {
 }
 
 /// How devices of this process are.
-pub fn look(watches: &[Watch], process: &mut Process) -> Look {
+pub fn look(watches: &[ServerWatch], process: &mut Process) -> Look {
     let mut counted = Counted::default();
     for watch in watches {
         counted += watch.counted();

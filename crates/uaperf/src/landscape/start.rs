@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use pki::Store;
 use pki::store::Wanted;
 use plan::unit::duration::nanos;
-use plant::{Config, Server, Site, StartError, TrustPolicy, Watch};
+use plant::{Config, Server, ServerWatch, Site, StartError, TrustPolicy};
 use wire::budget::Budget;
 use wire::channel::Protection;
 
@@ -33,7 +33,7 @@ pub struct Running {
     /// By group.
     pub groups: Vec<Vec<Server>>,
     /// All of them, in the order of the file.
-    pub watches: Vec<Watch>,
+    pub watches: Vec<ServerWatch>,
     /// Their places among all of the landscape.
     places: Vec<usize>,
     publishers: Vec<Publishers>,
@@ -321,7 +321,7 @@ impl Running {
     }
 
     /// Tells clients that all devices end, and ends them; they can still be looked at.
-    pub fn stop(self, grace: Option<Duration>) -> Vec<Watch> {
+    pub fn stop(self, grace: Option<Duration>) -> Vec<ServerWatch> {
         // Who only listens is not told that it ends.
         drop(self.publishers);
         let servers: Vec<Server> = self.groups.into_iter().flatten().collect();

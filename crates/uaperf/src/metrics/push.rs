@@ -84,7 +84,7 @@ pub fn begin(
     std::thread::Builder::new()
         .name("push".into())
         .spawn(move || {
-            line.go_on(&ended);
+            line.push_until(&ended);
             // Nobody may wait any more.
             let _ = ready.send(());
         })?;
@@ -153,7 +153,7 @@ struct Line {
 }
 
 impl Line {
-    fn go_on(&self, ended: &Ended<()>) {
+    fn push_until(&self, ended: &Ended<()>) {
         let mut wait = self.every;
         loop {
             // Anything but a timeout ends it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use ::peers::{Client, ClientOptions, Server, Stack, StartOptions, State, Tool};
+use ::peers::{Client, ClientOptions, Server, Stack, StackState, StartOptions, Tool};
 use judge::Exit;
 
 /// Say what is wrong with peers, and what cures it
@@ -44,7 +44,7 @@ fn examine(
     out: &mut impl Write,
     tools: &mut Tools,
     stack: &'static Stack,
-    state: &State,
+    state: &StackState,
     try_it: bool,
 ) -> io::Result<bool> {
     writeln!(
@@ -67,9 +67,9 @@ fn examine(
         }
     }
     match state {
-        State::Installed if try_it => well &= try_out(out, stack)?,
-        State::Installed => writeln!(out, "  is installed in {}", stack.dir().display())?,
-        State::NotInstalled => {
+        StackState::Installed if try_it => well &= try_out(out, stack)?,
+        StackState::Installed => writeln!(out, "  is installed in {}", stack.dir().display())?,
+        StackState::NotInstalled => {
             writeln!(
                 out,
                 "  is not installed\n    cure: uaperf peers install {}",
@@ -77,8 +77,8 @@ fn examine(
             )?;
         }
         // The tools are named above.
-        State::Missing(_) => {}
-        State::Broken { reason, log } => {
+        StackState::Missing(_) => {}
+        StackState::Broken { reason, log } => {
             well = false;
             writeln!(out, "  could not be installed: {reason}")?;
             write_tail(out, log)?;

@@ -4,7 +4,7 @@ use crate::screen;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use ::peers::{Stack, State};
+use ::peers::{Stack, StackState};
 
 /// Show which peers there are and which are installed
 #[derive(Debug, clap::Args)]
@@ -30,13 +30,13 @@ pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(stack: &Stack, state: &State) -> [String; 5] {
+fn row(stack: &Stack, state: &StackState) -> [String; 5] {
     let name = stack.name;
     let (word, next) = match state {
-        State::Installed => ("installed", format!("uaperf peers start {name}")),
-        State::NotInstalled => ("not installed", format!("uaperf peers install {name}")),
-        State::Broken { .. } => ("broken", format!("uaperf peers doctor {name}")),
-        State::Missing(tools) => {
+        StackState::Installed => ("installed", format!("uaperf peers start {name}")),
+        StackState::NotInstalled => ("not installed", format!("uaperf peers install {name}")),
+        StackState::Broken { .. } => ("broken", format!("uaperf peers doctor {name}")),
+        StackState::Missing(tools) => {
             let needs: Vec<_> = tools.iter().map(|tool| tool.name).collect();
             (
                 "needs tools",

@@ -9,7 +9,7 @@ mod stop;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::peers::{Stack, State};
+use ::peers::{Stack, StackState};
 
 use crate::failure::Failure;
 use crate::global::Global;
@@ -97,7 +97,7 @@ fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Stack>> {
 }
 
 /// The states of stacks, asked for at the same time: a check may start a Java machine.
-fn states(stacks: &[&'static Stack]) -> Vec<(&'static Stack, State)> {
+fn states(stacks: &[&'static Stack]) -> Vec<(&'static Stack, StackState)> {
     std::thread::scope(|scope| {
         let asked = stacks.iter().copied();
         let asked: Vec<_> = asked

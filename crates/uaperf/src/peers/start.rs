@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ::peers::{Server, StartError, StartOptions, State};
+use ::peers::{Server, StackState, StartError, StartOptions};
 
 use crate::failure::Failure;
 use crate::screen::{self, tell};
@@ -57,7 +57,7 @@ impl Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let stack = super::named(&args.name)?;
-    if !matches!(stack.state(), State::Installed) {
+    if !matches!(stack.state(), StackState::Installed) {
         let name = stack.name;
         stack
             .install(&mut |event| tell!("{name}: {event}"))

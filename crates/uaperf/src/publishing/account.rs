@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use judge::{Came, Places};
-use load::pubsub::{Heard, Published, Stream};
+use load::pubsub::{ListenerReport, Published, Stream};
 use pubsub::security::OpenError;
 use record::Sendings;
 use report::grouped;
@@ -180,18 +180,18 @@ fn chosen(all: Vec<Sent>, args: &Args) -> Result<Sent, Failure> {
     }
 }
 
-fn heard(file: &Path) -> Result<Heard, Failure> {
+fn heard(file: &Path) -> Result<ListenerReport, Failure> {
     let wrong = || {
         Failure::usage(format!("{}: no result of a listener", file.display()))
             .hint("uaperf listen URL --out FILE keeps one")
     };
     let kept = Kept::open(file).ok_or_else(wrong)?;
-    let read = kept.read::<Judged<Heard>>(HEARD, VERSION);
+    let read = kept.read::<Judged<ListenerReport>>(HEARD, VERSION);
     Ok(read.ok_or_else(wrong)??.result)
 }
 
 /// What a listener counted of a publisher. What it could not read may be of it.
-fn came(it: &Heard, is_it: impl Fn(&Stream) -> bool) -> Came {
+fn came(it: &ListenerReport, is_it: impl Fn(&Stream) -> bool) -> Came {
     let unread = |of: &dyn Fn(&str) -> bool| {
         let all = it.unread.iter().filter(|it| of(&it.reason));
         all.map(|it| it.datagrams).sum()

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-use load::pubsub::{Heard, Listen, ListenError, listen};
+use load::pubsub::{Listen, ListenError, ListenerReport, listen};
 use observe::thread_cpu;
 use plan::unit::duration::nanos;
 
@@ -11,8 +11,8 @@ use plan::unit::duration::nanos;
 pub fn beside(
     others: Vec<Listen>,
     stop: &AtomicBool,
-    listens: impl FnOnce(&AtomicBool) -> Result<Heard, ListenError>,
-) -> Result<Heard, ListenError> {
+    listens: impl FnOnce(&AtomicBool) -> Result<ListenerReport, ListenError>,
+) -> Result<ListenerReport, ListenError> {
     std::thread::scope(|scope| {
         let (begins, begun) = channel();
         let one = |plan: Listen| {
@@ -25,7 +25,7 @@ pub fn beside(
                     let _ = begins.send(());
                 });
                 let spent = thread_cpu().and_then(|now| Ok(now - before?));
-                heard.map(|it| Heard {
+                heard.map(|it| ListenerReport {
                     cpu_ns: spent.ok().map(nanos),
                     ..it
                 })

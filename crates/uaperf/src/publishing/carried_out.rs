@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use load::engine::{Control, Progress};
 use load::pubsub::{
-    Address, Heard, Interface, KeyFeed, KeySupply, Knowledge, ListenError, Place, Post, Published,
+    Address, Interface, KeyFeed, KeySupply, Knowledge, ListenError, ListenerReport, Place, Post,
+    Published,
 };
 use observe::Process;
 use plan::unit::duration::nanos;
@@ -29,7 +30,7 @@ use super::results;
 use super::watched::LOOK;
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::quick::usage::{self, Watch};
+use crate::quick::usage::{self, UsageWatch};
 use crate::quick::{by_hand, status_name};
 
 /// What secures messages, for both ends.
@@ -52,7 +53,7 @@ pub(super) struct Open {
 
 /// What listeners of an agent have.
 pub(super) struct Listened {
-    pub(super) heard: Vec<(Heard, Figure<u64>)>,
+    pub(super) heard: Vec<(ListenerReport, Figure<u64>)>,
     pub(super) tally: Tally,
     pub(super) interrupted: bool,
     /// As a result of its own.
@@ -110,7 +111,7 @@ impl Asked {
                 let mut publisher = Publisher::start(&words)?;
                 // Whatever server the scenario has started, it is not this one.
                 asked.server = Process::of(publisher.pid()).ok();
-                let watch = Watch::start(asked).context("cannot start a thread")?;
+                let watch = UsageWatch::start(asked).context("cannot start a thread")?;
                 // What it sends until the listeners read waits in their sockets.
                 let origin = publisher.begin([&secret, &secured.secret], &secured.text)?;
                 let publish = |wait: &mut dyn FnMut(Duration) -> bool| {
@@ -125,7 +126,7 @@ impl Asked {
                 hearing(watch, origin).carry_out(open.posts, knowledge, publish)
             }
             _ => {
-                let watch = Watch::start(asked).context("cannot start a thread")?;
+                let watch = UsageWatch::start(asked).context("cannot start a thread")?;
                 hearing(watch, now()).carry_out(open.posts, knowledge, |_| Ok(None))
             }
         }?;
@@ -155,7 +156,7 @@ impl Asked {
         };
         let open = self.open(&phase.work, &secret, global)?;
         let (origin_ns, ahead_ns) = begun()?;
-        let watch = Watch::start(usage::Asked::default()).context("cannot start a thread")?;
+        let watch = UsageWatch::start(usage::Asked::default()).context("cannot start a thread")?;
         let hearing = Hearing {
             phase,
             at: &open.at,

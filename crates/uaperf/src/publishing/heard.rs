@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
-use load::pubsub::{Captured, Counted, Delay, EthernetUrl, Heard, Stream, Subscribed, Writer};
+use load::pubsub::{
+    Captured, Counted, Delay, EthernetUrl, ListenerReport, Stream, Subscribed, Writer,
+};
 use plan::unit::duration::{show_nanos, show_ns};
 
 use super::{broker, server};
 use crate::screen::plain;
 
 /// What comes: by a broker, without IP, or over UDP.
-fn carried(it: &Heard) -> &'static str {
+fn carried(it: &ListenerReport) -> &'static str {
     match &it.mqtt {
         Some(_) => "messages",
         None if EthernetUrl::is_one(&it.from) => "frames",
@@ -17,7 +19,7 @@ fn carried(it: &Heard) -> &'static str {
     }
 }
 
-pub fn write_screen(out: &mut String, it: &Heard) -> std::fmt::Result {
+pub fn write_screen(out: &mut String, it: &ListenerReport) -> std::fmt::Result {
     let seconds = it.elapsed_ns.max(1) as f64 / 1e9;
     writeln!(
         out,

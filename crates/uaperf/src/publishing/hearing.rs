@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use load::engine::{Change, Control, Progress};
-use load::pubsub::{Heard, Knowledge, PhaseClock, Post, Published, Until};
+use load::pubsub::{Knowledge, ListenerReport, PhaseClock, Post, Published, Until};
 use load::transport::Clock;
 use plan::unit::duration::nanos;
 use plan::{Phase, Work};
@@ -16,13 +16,13 @@ use super::broker::Url;
 use super::watched::{LOOK, progress};
 use crate::failure::Failure;
 use crate::quick::live::Watcher;
-use crate::quick::usage::{Seen, Watch};
+use crate::quick::usage::{Seen, UsageWatch};
 
 /// What came of all of it.
 pub(super) struct Outcome {
     pub began: Instant,
     pub started: SystemTime,
-    pub heard: Vec<(Heard, Figure<u64>)>,
+    pub heard: Vec<(ListenerReport, Figure<u64>)>,
     pub tally: Tally,
     pub published: Option<Published>,
     pub interrupted: bool,
@@ -41,7 +41,7 @@ pub(super) struct Hearing<'a> {
     pub control: &'a Control,
     /// Nothing is shown meanwhile.
     pub quiet: bool,
-    pub watch: Watch,
+    pub watch: UsageWatch,
     /// When it began, in nanoseconds since 1970.
     pub origin_ns: u64,
     /// By how much the publisher's clock is ahead of this host's, where both were compared.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use judge::Exit;
 use load::pubsub::{
-    Address, Choice, Heard, KeyFeed, Listen, Place, Reading, Subscribe, listen_and_tell,
+    Address, Choice, KeyFeed, Listen, ListenerReport, Place, Reading, Subscribe, listen_and_tell,
     read_capture, subscribe_and_tell,
 };
 use observe::{Link, Tree, links};
@@ -195,7 +195,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 subscribe_and_tell(plan, stop, ready, Some(told))
             })?;
             let heard = heard.map_err(|error| broker::failed(&at, &error))?;
-            Heard { cpu_ns, ..heard }
+            ListenerReport { cpu_ns, ..heard }
         }
         (None, Some(Ok(from))) => {
             let at = from.to_string();
@@ -227,7 +227,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             let hint = "listen at an address of this host, or 0.0.0.0, or at a multicast group, or at an interface";
             let heard = heard
                 .map_err(|failed| super::no_socket(failed.to_string(), &failed.error, hint))?;
-            Heard {
+            ListenerReport {
                 cpu_ns,
                 interface_drops: dropped_since(&before, &links(&Tree::here()).unwrap_or_default()),
                 ..heard
@@ -288,7 +288,7 @@ impl Args {
 }
 
 /// That of the listener that fared worst.
-fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
+fn verdict(it: &ListenerReport, wanted: Option<u64>) -> Verdict {
     let mut worst = verdict_of_one(it, wanted);
     for (n, other) in (2..).zip(&it.others) {
         let found = verdict_of_one(other, wanted);
@@ -306,7 +306,7 @@ fn verdict(it: &Heard, wanted: Option<u64>) -> Verdict {
     worst
 }
 
-fn verdict_of_one(it: &Heard, wanted: Option<u64>) -> Verdict {
+fn verdict_of_one(it: &ListenerReport, wanted: Option<u64>) -> Verdict {
     let (mut name, mut exit, mut evidence) = ("VALID", Exit::Good, Vec::new());
     if let Some(drops) = it.socket_drops.filter(|drops| *drops > 0) {
         (name, exit) = ("GENERATOR-LIMITED", Exit::Verdict);

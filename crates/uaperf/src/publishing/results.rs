@@ -1,6 +1,8 @@
 //! What publisher and listeners say, as results keep it.
 
-use load::pubsub::{Counted, Delay, Delivered, Heard, KeyUse, Published, Stream, Subscribed};
+use load::pubsub::{
+    Counted, Delay, Delivered, KeyUse, ListenerReport, Published, Stream, Subscribed,
+};
 use plan::Work;
 use pubsub::security::PubSubPolicy;
 use record::Histogram;
@@ -78,7 +80,11 @@ fn subscribed(it: &Subscribed) -> run::Subscribed {
 }
 
 /// What one listener heard, of what was sent if that is known.
-pub fn listener(it: &Heard, cpu_ns: Figure<u64>, sent: Option<&Published>) -> run::Listener {
+pub fn listener(
+    it: &ListenerReport,
+    cpu_ns: Figure<u64>,
+    sent: Option<&Published>,
+) -> run::Listener {
     let streams = || it.streams.iter();
     let writers = || streams().flat_map(|it| &it.writers);
     let counted: Vec<Counted> = streams().flat_map(Stream::numbered).collect();
@@ -136,7 +142,7 @@ fn distinct(all: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Why no delay is known.
-fn no_delay(it: &Heard) -> Option<String> {
+fn no_delay(it: &ListenerReport) -> Option<String> {
     let known = |it: &Stream| matches!(it.delay, Delay::SameClock(_) | Delay::Compared(_));
     if it.streams.iter().any(known) {
         return None;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use fleet::frame::{pack, unpack};
 use load::engine::{Control, Progress};
-use load::pubsub::{Heard, Published};
+use load::pubsub::{ListenerReport, Published};
 use observe::Process;
 use plan::{Phase, Work};
 use record::Tally;
@@ -22,7 +22,7 @@ use super::watched::LOOK;
 use crate::failure::Failure;
 use crate::fleet::{Hint, Listens, Publishes, Role, wait_until};
 use crate::global::Global;
-use crate::quick::usage::{self, Watch};
+use crate::quick::usage::{self, UsageWatch};
 
 /// What an agent has while it does so.
 pub struct Stage<'a> {
@@ -59,7 +59,7 @@ impl OfPublisher {
 }
 
 /// What each listener heard, and the CPU of its thread.
-pub type Listeners = Vec<(Heard, Figure<u64>)>;
+pub type Listeners = Vec<(ListenerReport, Figure<u64>)>;
 
 /// What listeners tell at the end.
 #[derive(Debug, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ fn publish(role: Publishes, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
         ..usage::Asked::default()
     };
     let at = (stage.ready)().ok_or_else(Failure::interrupted)?;
-    let watch = Watch::start(asked).context("cannot start a thread")?;
+    let watch = UsageWatch::start(asked).context("cannot start a thread")?;
     if !wait_until(at, stage.control) {
         return Err(Failure::interrupted().into());
     }

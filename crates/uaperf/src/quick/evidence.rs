@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use judge::{Allowed, CoreUse, Course, Evidence, Load, ServerUse, Sessions, Settling};
+use judge::{Allowed, CoreUse, Evidence, Load, PhaseCourse, ServerUse, Sessions, Settling};
 use load::engine::Outcome;
 use plan::unit::duration::nanos;
 use plan::{Arrival, Measure, Op, Pace, Phase, Threshold, Unit, Value, Warmup};
@@ -23,7 +23,7 @@ pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instan
         // A storm comes and is gone.
         Arrival::Closed { .. } => phase.is_storm(),
     };
-    let mut course = Course::of(tally, open, varies);
+    let mut course = PhaseCourse::of(tally, open, varies);
     if let Some(seen) = seen.filter(|seen| seen.named) {
         course.cpu = in_bins(
             &seen.cores("server", began),

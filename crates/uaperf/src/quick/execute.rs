@@ -18,7 +18,7 @@ use report::Named;
 use super::known::Known;
 use super::live::Watcher;
 use super::servers::{self, Looked};
-use super::usage::Watch;
+use super::usage::UsageWatch;
 use super::writer::Writer;
 use super::{Common, look, missing, result, subscription_results};
 use crate::failure::Failure;
@@ -126,7 +126,7 @@ pub fn measure(
     if let Some(writer) = &writer {
         writer.begin(&looked, control).map_err(&stopped)?;
     }
-    let watch = Watch::start(watched).context("cannot start a thread")?;
+    let watch = UsageWatch::start(watched).context("cannot start a thread")?;
     let (done, wrote) = std::thread::scope(|scope| {
         let writing = Control::default();
         let wrote = writer.as_ref().map(|writer| {

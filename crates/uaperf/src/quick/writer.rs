@@ -8,7 +8,7 @@ use load::engine::{self, Control, Options, Outcome, RunError, Target};
 use load::work::Prepared;
 use plan::unit::duration::nanos;
 use plan::{Arrival, Phase, Values, Work};
-use record::receipt::{Counter, Watch};
+use record::receipt::{Counter, WatchedValue};
 use record::run::Run;
 use wire::types::{Variant, VariantScalarTypeId as Type};
 
@@ -80,19 +80,19 @@ impl Writer {
     }
 
     /// What items that watch these nodes will see.
-    pub fn watches(&self, target: usize) -> Vec<Watch> {
+    pub fn watches(&self, target: usize) -> Vec<WatchedValue> {
         let Some(prepared) = self.prepared.get(target) else {
             return Vec::new();
         };
         let watch = |value: &Variant| match modulus(value) {
-            Some(modulus) => Watch::Counter(Counter {
+            Some(modulus) => WatchedValue::Counter(Counter {
                 update_ns: nanos(self.period),
                 step: self.step,
                 modulus,
                 exact: false,
                 origin: None,
             }),
-            None => Watch::Unknown,
+            None => WatchedValue::Unknown,
         };
         prepared
             .originals()

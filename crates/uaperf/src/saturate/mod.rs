@@ -279,7 +279,7 @@ fn look(trying: &Trying<'_>, book: &mut Book, mut out: Out) -> anyhow::Result<Op
         }
     };
     book.close(capacity)?;
-    let said = screen::Found {
+    let said = screen::SearchEnd {
         grow,
         objective: &trying.objective,
         search: &search,

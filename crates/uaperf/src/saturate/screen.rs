@@ -84,7 +84,7 @@ fn bound(grow: Grow, at: f64) -> String {
 }
 
 /// The end of a search.
-pub struct Found<'a> {
+pub struct SearchEnd<'a> {
     pub grow: Grow,
     pub objective: &'a [Threshold],
     pub search: &'a Search,
@@ -98,7 +98,7 @@ pub struct Found<'a> {
     pub clients: Option<u64>,
 }
 
-impl fmt::Display for Found<'_> {
+impl fmt::Display for SearchEnd<'_> {
     /// What was found, what gave out first, the curve.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out)?;
@@ -109,7 +109,7 @@ impl fmt::Display for Found<'_> {
     }
 }
 
-impl Found<'_> {
+impl SearchEnd<'_> {
     fn show(&self, at: Option<f64>) -> String {
         at.map_or_else(na, |at| self.grow.show(at))
     }
@@ -241,7 +241,7 @@ impl Found<'_> {
     }
 }
 
-impl Found<'_> {
+impl SearchEnd<'_> {
     /// Where most requests failed of all that met an objective without a word on errors. A server that turns
     /// requests away at once takes any load within such an objective.
     fn failed(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -10,7 +10,7 @@ use plan::scenario::{Point, Scenario, Turn};
 use plan::unit::duration::show;
 use record::Run;
 use record::run::{ByHand, Hand, Kind, Mark};
-use record::sweep::{Measurement, State, Sweep};
+use record::sweep::{Measurement, MeasurementState, Sweep};
 
 use super::index::{exit, failures, judged};
 use super::rows::Rows;
@@ -69,7 +69,7 @@ impl Bench<'_> {
             if let Some(end) = self.ended_before(turn) {
                 let why = format!("beyond {end}");
                 self.note(place, |it| {
-                    it.state = State::LeftOut;
+                    it.state = MeasurementState::LeftOut;
                     it.why = Some(why);
                 })?;
                 continue;
@@ -163,7 +163,7 @@ impl Bench<'_> {
         let run = match measured {
             Ok(run) => run,
             Err(_) if self.control.is_stopped() => {
-                return self.note(place, |it| it.state = State::Interrupted);
+                return self.note(place, |it| it.state = MeasurementState::Interrupted);
             }
             Err(error) => {
                 let why = format!("{error:#}");
@@ -171,7 +171,7 @@ impl Bench<'_> {
                     let _ = writeln!(std::io::stderr(), "  failed: {why}");
                 }
                 return self.note(place, |it| {
-                    it.state = State::Failed;
+                    it.state = MeasurementState::Failed;
                     it.why = Some(why);
                 });
             }
@@ -203,12 +203,14 @@ impl Bench<'_> {
             it.slo = slo;
             it.stopped = stopped.filter(|_| !interrupted);
             it.state = match run.verdict.kind {
-                _ if lost.is_some() => State::Failed,
-                _ if interrupted => State::Interrupted,
-                Kind::Failed => State::Failed,
+                _ if lost.is_some() => MeasurementState::Failed,
+                _ if interrupted => MeasurementState::Interrupted,
+                Kind::Failed => MeasurementState::Failed,
                 // A phase that could not begin is to be measured again.
-                Kind::Incomplete if run.phases.len() < phases && !aborted => State::Failed,
-                _ => State::Done,
+                Kind::Incomplete if run.phases.len() < phases && !aborted => {
+                    MeasurementState::Failed
+                }
+                _ => MeasurementState::Done,
             };
             it.why = lost;
         })

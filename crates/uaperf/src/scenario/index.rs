@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use judge::Exit;
 use plan::scenario::{Point, Scenario};
 use record::run::Kind;
-use record::sweep::{self, Measurement, Source, State, Sweep};
+use record::sweep::{self, Measurement, MeasurementState, Source, Sweep};
 use record::{Run, Timestamp};
 use report::Unmeasured;
 
@@ -18,7 +18,7 @@ pub(super) fn index(scenario: &Scenario, source: Source, now: Timestamp) -> Swee
             .points
             .get(turn.point)
             .map_or(Vec::new(), |it| it.values.clone()),
-        state: State::Planned,
+        state: MeasurementState::Planned,
         why: None,
         file: None,
         verdict: None,
@@ -59,7 +59,7 @@ pub(super) fn from_anywhere(file: &Path) -> PathBuf {
 /// Measurements of which there is no result, and why.
 pub(super) fn failures(index: &Sweep) -> Vec<Unmeasured> {
     let failed = index.measurements.iter();
-    let failed = failed.filter(|it| it.state == State::Failed && it.file.is_none());
+    let failed = failed.filter(|it| it.state == MeasurementState::Failed && it.file.is_none());
     let unmeasured = |it: &Measurement| Unmeasured {
         name: report::named(index, it),
         why: it.why.clone().unwrap_or_default(),
@@ -89,9 +89,10 @@ pub(super) fn judged(point: &Point, run: &Run) -> (Option<bool>, Option<String>)
 /// How a scenario ends: interrupted, not measured as a whole, then verdicts, then conditions.
 pub(super) fn exit(index: &Sweep, interrupted: bool) -> Exit {
     let all = || index.measurements.iter();
-    let done = || all().filter(|it| it.state == State::Done);
+    let done = || all().filter(|it| it.state == MeasurementState::Done);
     let lacking = |it: &Measurement| {
-        it.state == State::Failed || matches!(it.verdict, Some(Kind::Failed | Kind::Incomplete))
+        it.state == MeasurementState::Failed
+            || matches!(it.verdict, Some(Kind::Failed | Kind::Incomplete))
     };
     let doubtful =
         |it: &Measurement| matches!(it.verdict, Some(Kind::GeneratorLimited | Kind::Unsteady));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use load::engine::Control;
 use plan::Targets;
-use plan::scenario::{Group, Point, Step, Turn, Vocabulary};
+use plan::scenario::{Group, Point, ScenarioPhase, Turn, Vocabulary};
 use record::Run;
 use record::run::Mark;
 use report::watch::Plan;
@@ -34,7 +34,7 @@ impl Bench<'_> {
         let file = self.folder.join(self.index.file_of(place));
         let alone = point.groups.iter().map(|it| it.steps.len()).sum::<usize>() == 1;
         // What a phase has written beside the result bears its name where there are several.
-        let beside = |step: &Step| match alone {
+        let beside = |step: &ScenarioPhase| match alone {
             true => file.with_extension(""),
             false => file.with_extension(results::in_file_names(&step.name)),
         };
@@ -59,7 +59,7 @@ impl Bench<'_> {
                 behind: Some(behind),
             });
             let quiet = self.quiet || group.steps.len() > 1 && !quick::stage::is_open();
-            let measure = |step: &Step| {
+            let measure = |step: &ScenarioPhase| {
                 self.phase(
                     step,
                     point,
@@ -130,7 +130,7 @@ impl Bench<'_> {
 
     fn phase(
         &self,
-        step: &Step,
+        step: &ScenarioPhase,
         point: &Point,
         turn: Turn,
         reached: Option<&Reached>,

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use plan::scenario::{Given, Order, Scenario, Turn};
 use plan::unit::duration;
 use proptest::prelude::*;
-use record::sweep::{Source, State, Sweep};
+use record::sweep::{MeasurementState, Source, Sweep};
 
 use super::vocabulary::Commands;
 
@@ -476,10 +476,10 @@ fn the_plan_of_a_scenario_that_was_begun_is_what_is_left_of_it() {
     assert_eq!(rows(&plan(None)), ["1    100", "2    500", "3   1000"]);
     for it in &mut index.measurements {
         it.state = match (it.point, it.repetition) {
-            (0, _) | (1, 1) => State::Done,
-            (1, _) => State::Interrupted,
-            (_, 1) => State::LeftOut,
-            _ => State::Failed,
+            (0, _) | (1, 1) => MeasurementState::Done,
+            (1, _) => MeasurementState::Interrupted,
+            (_, 1) => MeasurementState::LeftOut,
+            _ => MeasurementState::Failed,
         };
     }
     let left = plan(Some(&index));
@@ -495,7 +495,7 @@ fn the_plan_of_a_scenario_that_was_begun_is_what_is_left_of_it() {
     let load = duration::show(Duration::from_secs(2 * 95) + scenario.pause);
     assert!(takes.contains(&load), "{takes}");
     for it in &mut index.measurements {
-        it.state = State::Done;
+        it.state = MeasurementState::Done;
     }
     let nothing = plan(Some(&index));
     assert!(nothing.contains("6 measured; nothing is left"), "{nothing}");

@@ -1,7 +1,7 @@
 //! One result of several phases, some of which may be missing.
 
 use judge::Missing;
-use plan::scenario::{Group, Step};
+use plan::scenario::{Group, ScenarioPhase};
 use record::Run;
 use record::run::{Host, Kind, Phase as Measured};
 
@@ -18,7 +18,7 @@ impl Lacking {
         !self.missing.is_empty()
     }
 
-    pub(super) fn failed(&mut self, step: &Step, error: anyhow::Error) {
+    pub(super) fn failed(&mut self, step: &ScenarioPhase, error: anyhow::Error) {
         self.missing.push(Missing::Phase {
             name: step.name.clone(),
             why: format!("{error:#}"),

@@ -1,6 +1,6 @@
 //! What servers say of themselves to programs that look again and again.
 
-use plant::{Counted, Watch};
+use plant::{Counted, ServerWatch};
 use record::run::Internals;
 use report::family::Family;
 
@@ -142,7 +142,7 @@ const COUNTED: &[Simple] = &[
 ];
 
 /// All of it, of each server by its URL.
-pub fn families(watches: &[Watch]) -> Vec<Family> {
+pub fn families(watches: &[ServerWatch]) -> Vec<Family> {
     let looks: Vec<_> = watches.iter().map(Look::at).collect();
     let simple = COUNTED.iter().map(|(new, name, about, figure)| {
         let mut family = new(name, about);
@@ -170,7 +170,7 @@ struct Look {
 type Labels = Vec<(&'static str, String)>;
 
 impl Look {
-    fn at(watch: &Watch) -> Self {
+    fn at(watch: &ServerWatch) -> Self {
         Self {
             url: watch.url().to_owned(),
             counted: watch.counted(),
@@ -235,7 +235,7 @@ fn memory(looks: &[Look]) -> [Family; 2] {
     [held, limit]
 }
 
-fn faults(watches: &[Watch]) -> [Family; 2] {
+fn faults(watches: &[ServerWatch]) -> [Family; 2] {
     let about = "Events that a fault could have struck.";
     let mut events = Family::counter("uaperf_server_fault_events_total", about);
     let about = "Events that a fault struck.";

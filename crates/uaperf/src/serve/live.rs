@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use observe::{Figure, Process, Sample, Task};
 use plan::unit::duration::{clock, nanos};
-use plant::{Counted, FaultCount, Refused, Tally, Watch};
+use plant::{Counted, FaultCount, Refused, ServerWatch, Tally};
 
 use super::taking::{self, Device};
 use crate::screen::{self, tell};
@@ -38,7 +38,7 @@ struct Look {
 
 /// Who looks.
 struct Looker {
-    watches: Vec<Watch>,
+    watches: Vec<ServerWatch>,
     process: Process,
     start: Instant,
     /// How many of those who were refused were shown, by server.
@@ -90,7 +90,7 @@ fn refusal(one: &Refused, up: Duration) -> String {
 }
 
 /// The first server's URL, and how many there are beside.
-fn name(watches: &[Watch]) -> String {
+fn name(watches: &[ServerWatch]) -> String {
     match watches {
         [] => String::new(),
         [one] => one.url().to_owned(),
@@ -98,7 +98,7 @@ fn name(watches: &[Watch]) -> String {
     }
 }
 
-fn counted(watches: &[Watch]) -> Counted {
+fn counted(watches: &[ServerWatch]) -> Counted {
     let mut sum = Counted::default();
     for watch in watches {
         sum += watch.counted();
@@ -106,7 +106,7 @@ fn counted(watches: &[Watch]) -> Counted {
     sum
 }
 
-fn tally(watches: &[Watch]) -> Tally {
+fn tally(watches: &[ServerWatch]) -> Tally {
     let mut sum = Tally::default();
     for watch in watches {
         sum += watch.tally();
@@ -115,9 +115,9 @@ fn tally(watches: &[Watch]) -> Tally {
 }
 
 /// Faults of the same number are the same on servers alike; their counts are added up.
-fn faults(watches: &[Watch]) -> Vec<FaultCount> {
+fn faults(watches: &[ServerWatch]) -> Vec<FaultCount> {
     let mut sums: Vec<FaultCount> = Vec::new();
-    for fault in watches.iter().flat_map(Watch::faults) {
+    for fault in watches.iter().flat_map(ServerWatch::faults) {
         let same = |sum: &&mut FaultCount| (sum.id, &sum.fault) == (fault.id, &fault.fault);
         match sums.iter_mut().find(same) {
             Some(sum) => {
@@ -173,7 +173,7 @@ pub struct Display {
 
 impl Display {
     /// Begins to show.
-    pub fn start(watches: Vec<Watch>) -> Self {
+    pub fn start(watches: Vec<ServerWatch>) -> Self {
         let (told, hears) = mpsc::channel();
         let (ready, done) = mpsc::channel();
         let looker = Looker {
@@ -302,7 +302,7 @@ pub fn sums(counted: &Counted, tally: &Tally) -> String {
 }
 
 /// What a server did in all.
-pub fn totals(watches: &[Watch]) -> String {
+pub fn totals(watches: &[ServerWatch]) -> String {
     let counted = counted(watches);
     let mut text = sums(&counted, &tally(watches));
     let (channels, sessions) = (
@@ -310,7 +310,7 @@ pub fn totals(watches: &[Watch]) -> String {
         counted.security_rejected_sessions,
     );
     if channels + sessions > 0 {
-        let untold: u64 = watches.iter().map(Watch::refused_untold).sum();
+        let untold: u64 = watches.iter().map(ServerWatch::refused_untold).sum();
         text += &format!("not let in: channels {channels}, sessions {sessions}");
         if untold > 0 {
             text += &format!(" (the last {untold} were not told of)");

@@ -15,7 +15,7 @@ use load::pubsub::{
 };
 use plan::DatagramFate;
 use plan::unit::duration::{parse, show};
-use plant::{Config, Secured, SecurityGroup, Server, Signals, Watch};
+use plant::{Config, Secured, SecurityGroup, Server, ServerWatch, Signals};
 use pubsub::PublisherId;
 use pubsub::discovery::Endpoint;
 use pubsub::security::Mode as MessageMode;
@@ -185,7 +185,7 @@ impl Args {
 
 /// The key service of the server itself.
 struct OwnKeys {
-    watch: Watch,
+    watch: ServerWatch,
     group: String,
 }
 

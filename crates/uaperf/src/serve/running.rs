@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use load::access::Access;
 use load::lan::Announcement;
-use plant::{Server, Watch};
+use plant::{Server, ServerWatch};
 
 use super::figures;
 use super::live::{self, Display};
@@ -118,7 +118,7 @@ pub fn say_goodbye(servers: &[Server], grace: Duration) {
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The truth of one server, or those of several as a list.
-fn ledger(watches: &[Watch]) -> String {
+fn ledger(watches: &[ServerWatch]) -> String {
     let truths = watches.iter().map(|watch| watch.ground_truth().to_json());
     let truths: Vec<_> = truths.collect();
     match truths.as_slice() {
@@ -146,7 +146,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// Nobody may read it any more.
-fn totals(watches: &[Watch]) {
+fn totals(watches: &[ServerWatch]) {
     let text = live::totals(watches);
     let _ = screen::out().write_all(text.as_bytes());
 }

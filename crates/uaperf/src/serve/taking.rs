@@ -2,7 +2,7 @@
 //! historian or a SCADA system rather than a server.
 
 use plan::unit::duration;
-use plant::{Taking, Tally, Watch};
+use plant::{ServerWatch, Taking, Tally};
 
 /// A device and how its clients took what there was for them.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ const ROWS: usize = 40;
 
 impl Device {
     /// As it is now.
-    pub fn of(watch: &Watch) -> Self {
+    pub fn of(watch: &ServerWatch) -> Self {
         Self {
             url: watch.url().to_owned(),
             taking: watch.taking(),

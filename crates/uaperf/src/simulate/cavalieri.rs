@@ -10,7 +10,7 @@ use std::time::Duration;
 use link::Spec;
 use plan::unit::Bytes;
 use serde::Serialize;
-use simulate::protocol::{Envelope, Step};
+use simulate::protocol::{Envelope, ProtocolStep};
 use wire::channel::Protection;
 use wire::policy::{Mode, Policy};
 
@@ -124,7 +124,11 @@ impl Seven {
             value: Some(Bytes(bytes)),
         };
         let course = self.stage(RATE, it, reading)?.scene()?.session(0);
-        let last = course.steps.iter().rev().find(|it| it.0 == Step::Read);
+        let last = course
+            .steps
+            .iter()
+            .rev()
+            .find(|it| it.0 == ProtocolStep::Read);
         match last {
             Some((_, _, took)) => Ok(*took as f64 / 1e9),
             None => anyhow::bail!("no answer: {}", course.failed.unwrap_or_default()),

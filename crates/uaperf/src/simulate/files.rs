@@ -9,7 +9,7 @@ use model::plant::{Fanout, Node, Plant};
 use plan::unit::Rate;
 use plan::{NodeSpec, Sampling, Spread, Subscribe, TargetSpec, Targets, Work};
 use record::run::{
-    About, Build, ClockBound, Destination, Figure, Fingerprint, Found, Kind, Mark,
+    About, Build, ClockBound, Destination, Figure, Fingerprint, Incident, Kind, Mark,
     Outcome as Losses, Phase, Product, Run, Subscriptions, Target, Usage, UsageSeries, Verdict,
     WarmUp,
 };
@@ -218,7 +218,7 @@ fn subscriptions(group: &Group) -> Subscriptions {
         lost,
         rests_on: vec!["simulated: it is known what was sent and what arrived".to_owned()],
         causes: causes
-            .map(|(cause, count)| Found {
+            .map(|(cause, count)| Incident {
                 cause: cause.to_owned(),
                 count,
                 first: None,

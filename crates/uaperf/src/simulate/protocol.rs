@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use judge::Exit;
 use plan::unit::{Bytes, duration};
-use simulate::protocol::Course;
+use simulate::protocol::SessionCourse;
 
 use super::protocol_result::Talk;
 use super::scene::{self, Reading, Set};
@@ -171,7 +171,7 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
 }
 
 /// Sessions that have nothing to do with each other, on all processors. They come back in order.
-fn each(set: &Set, sessions: u32, stop: &AtomicBool, began: Instant) -> Vec<Course> {
+fn each(set: &Set, sessions: u32, stop: &AtomicBool, began: Instant) -> Vec<SessionCourse> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicU32::new(0);
     let work = || {

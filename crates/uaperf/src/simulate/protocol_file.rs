@@ -11,7 +11,7 @@ use record::run::{
     WarmUp,
 };
 use serde_json::json;
-use simulate::protocol::{Course, Side, Step};
+use simulate::protocol::{ProtocolStep, SessionCourse, Side};
 
 use super::files::BEGIN;
 use super::protocol_result::Talk;
@@ -151,7 +151,7 @@ fn ledger(mut all: Vec<Done>, values: u32, length: u64) -> Ledger {
 
 fn phase(talk: &Talk, begins: &[u64], started: Timestamp, length: u64) -> Phase {
     let sessions = || std::iter::zip(begins, &talk.courses);
-    let of_step = |step: Step| {
+    let of_step = |step: ProtocolStep| {
         let all = sessions().flat_map(|(at, it)| it.steps.iter().map(move |step| (*at, step)));
         let all = all.filter(|(_, it)| it.0 == step);
         all.map(|(at, it)| (at + it.1, it.2, true))
@@ -159,7 +159,7 @@ fn phase(talk: &Talk, begins: &[u64], started: Timestamp, length: u64) -> Phase 
     };
     let reads = talk.reading.requests > 0;
     let (all, values) = match reads {
-        true => (of_step(Step::Read), talk.reading.batch),
+        true => (of_step(ProtocolStep::Read), talk.reading.batch),
         false => (
             sessions()
                 .map(|(at, it)| {
@@ -187,7 +187,7 @@ fn phase(talk: &Talk, begins: &[u64], started: Timestamp, length: u64) -> Phase 
     let name = &|code| status_name(code);
     let mut phase = Phase::new("simulated", started, &total.finish(), warm_up, 0, name);
     if !reads {
-        for step in Step::ALL {
+        for step in ProtocolStep::ALL {
             let all = of_step(step);
             if !all.is_empty() {
                 let tally = ledger(all, 0, length).finish();
@@ -203,9 +203,12 @@ fn phase(talk: &Talk, begins: &[u64], started: Timestamp, length: u64) -> Phase 
 }
 
 /// The messages that count: of requests, or all.
-fn counted(course: &Course, reads: bool) -> impl Iterator<Item = &simulate::protocol::Message> {
+fn counted(
+    course: &SessionCourse,
+    reads: bool,
+) -> impl Iterator<Item = &simulate::protocol::Message> {
     let messages = course.messages.iter();
-    messages.filter(move |it| !reads || it.step == Step::Read)
+    messages.filter(move |it| !reads || it.step == ProtocolStep::Read)
 }
 
 fn judged(talk: &Talk) -> Verdict {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use simulate::protocol::Course;
+use simulate::protocol::SessionCourse;
 
 use super::scene::{Reading, Set};
 
@@ -12,6 +12,6 @@ pub struct Talk {
     pub reading: Reading,
     pub sessions: u32,
     pub every: Option<Duration>,
-    pub courses: Vec<Course>,
+    pub courses: Vec<SessionCourse>,
     pub interrupted: bool,
 }

@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use plan::unit::duration::show_ns;
 use record::average::mean;
 use serde::Serialize;
-use simulate::protocol::{Course, Message, Side, Step};
+use simulate::protocol::{Message, ProtocolStep, SessionCourse, Side};
 
 use super::protocol_result::Talk;
 use super::scene;
@@ -90,9 +90,9 @@ const SHOWN: usize = 40;
 
 impl Summary {
     pub fn of(talk: &Talk, args: &scene::Args) -> Self {
-        let good = |it: &&Course| it.failed.is_none();
+        let good = |it: &&SessionCourse| it.failed.is_none();
         let first = talk.courses.iter().find(good);
-        let steps = Step::ALL.into_iter().filter_map(|step| {
+        let steps = ProtocolStep::ALL.into_iter().filter_map(|step| {
             let of_step = talk.courses.iter().flat_map(|it| &it.steps);
             let all: Vec<u64> = of_step.filter(|it| it.0 == step).map(|it| it.2).collect();
             let messages = first.into_iter().flat_map(|it| &it.messages);
@@ -129,7 +129,7 @@ impl Summary {
             failures,
             with_loss: talk.courses.iter().filter(|it| it.sent_again > 0).count(),
             sent_again: talk.courses.iter().map(|it| it.sent_again).sum(),
-            activation: Times::of(activation.filter_map(Course::activation).collect()),
+            activation: Times::of(activation.filter_map(SessionCourse::activation).collect()),
             steps: steps.collect(),
             messages: first
                 .map(|it| it.messages.iter().take(SHOWN).map(message).collect())

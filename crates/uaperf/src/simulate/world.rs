@@ -3,7 +3,8 @@
 use model::plant::{self, Act, Node, Phases, Plant};
 use model::{Model, Security, Term};
 use simulate::{
-    BackOff, Client, Connect, Files, Happening, Kind, Link, On, Publishing, Requests, Step, Updates,
+    BackOff, Client, Connect, ConnectCost, Files, Happening, Kind, Link, On, Publishing, Requests,
+    Updates,
 };
 
 /// A world, and where its figures come from.
@@ -251,7 +252,7 @@ fn connect(node: &Node, items: f64, notes: &mut Vec<String>) -> Connect {
         ));
         ms
     });
-    let step = |share: f64, up_bytes: u32, down_bytes: u32| Step {
+    let step = |share: f64, up_bytes: u32, down_bytes: u32| ConnectCost {
         cost: ns(ms * share),
         up_bytes,
         down_bytes,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use observe::counters::{Counted, Counters, not_counted};
 use observe::{
-    Beat, Cgroup, Footing, Limit, Network, NotAvailable, Process, Sample, Shares, Socket, State,
-    Task, Tree, cgroup, footing, shares, tasks_since,
+    Beat, Cgroup, Footing, Limit, Network, NotAvailable, Process, Sample, Shares, Socket, Task,
+    TcpState, Tree, cgroup, footing, shares, tasks_since,
 };
 use record::average::median_ns;
 use record::run::Figure;
@@ -167,7 +167,7 @@ pub fn thread(task: Task) -> Thread {
 
 fn talked(now: &[Socket], then: &[Socket]) -> Sockets {
     let before: BTreeMap<u64, &Socket> = then.iter().map(|it| (it.inode, it)).collect();
-    let open = || now.iter().filter(|it| it.state == State::Established);
+    let open = || now.iter().filter(|it| it.state == TcpState::Established);
     let counted = |of: fn(&observe::Tcp) -> u64| -> observe::Figure<u64> {
         open().try_fold(0, |sum, socket| {
             let tcp = socket.tcp.as_ref().map_err(Clone::clone)?;
@@ -182,7 +182,7 @@ fn talked(now: &[Socket], then: &[Socket]) -> Sockets {
         connections: open().count() as u64,
         to_accept: now
             .iter()
-            .filter(|it| it.state == State::Listening)
+            .filter(|it| it.state == TcpState::Listening)
             .map(|it| it.receive_queue)
             .sum(),
         to_read_bytes: open().map(|it| it.receive_queue).sum(),

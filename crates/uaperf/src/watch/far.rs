@@ -9,7 +9,7 @@ use record::run::Figure;
 
 use super::close::thread;
 use super::line::{Closely, Ended, Gap, Host, Line, Link, Process, Sum};
-use crate::elsewhere::{Elsewhere, Event, Known, Point, Site, Step};
+use crate::elsewhere::{Elsewhere, Event, Known, Point, SamplePair, Site};
 use crate::failure::Failure;
 
 /// Somebody looks at it there.
@@ -95,7 +95,7 @@ impl Far {
         self.largest_rss = self.largest_rss.max(point.totals.rss_bytes.clone().ok());
         let before = self.last.replace(point.clone());
         let before = before?;
-        let step = Step {
+        let step = SamplePair {
             from: &before,
             to: &point,
         };
@@ -124,7 +124,7 @@ impl Far {
     pub fn sum(&self) -> Sum {
         let known = &self.there.known;
         let both = self.first.as_ref().zip(self.last.as_ref());
-        let step = both.map(|(from, to)| Step { from, to });
+        let step = both.map(|(from, to)| SamplePair { from, to });
         let more = |of: fn(&Totals) -> &observe::Figure<u64>| -> observe::Figure<u64> {
             match step {
                 Some(step) => step.more(|it| of(it).clone()),
@@ -169,11 +169,11 @@ fn stamp(at: Instant) -> Timestamp {
     now.checked_sub(ago).unwrap_or(now).into()
 }
 
-fn cores(step: Step<'_>, of: fn(&Totals) -> &observe::Figure<u64>) -> Figure<f64> {
+fn cores(step: SamplePair<'_>, of: fn(&Totals) -> &observe::Figure<u64>) -> Figure<f64> {
     step.rate(|it| of(it).clone()).map(|it| it / 1e9).into()
 }
 
-fn process(known: &Known, step: Step<'_>) -> Process {
+fn process(known: &Known, step: SamplePair<'_>) -> Process {
     let now = &step.to.totals;
     let more =
         |of: fn(&Totals) -> &observe::Figure<u64>| Figure::from(step.more(|it| of(it).clone()));
@@ -215,7 +215,7 @@ fn process(known: &Known, step: Step<'_>) -> Process {
     }
 }
 
-fn host(known: &Known, step: Step<'_>) -> Host {
+fn host(known: &Known, step: SamplePair<'_>) -> Host {
     let not_there = || format!("it does not come from {}", known.from);
     let (then, now) = (&step.from.totals, &step.to.totals);
     let seconds = step.length().as_secs_f64();

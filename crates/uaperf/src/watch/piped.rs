@@ -11,9 +11,7 @@ use observe::{Figure, NotAvailable, Process, Totals, Tree, name_of, thread_cpu};
 use plan::unit::duration::nanos;
 
 use super::process;
-use crate::elsewhere::piped::CLOSEST;
-use crate::elsewhere::site::HOST;
-use crate::elsewhere::speech::{FromWatch, Hello, ToWatch};
+use crate::elsewhere::{CLOSEST, FromWatch, HOST, Hello, ToWatch};
 use crate::failure::Failure;
 use crate::fleet::VERSION;
 use crate::fleet::pipe::{self, stamp};

@@ -287,7 +287,7 @@ impl<'a> Outward<'a> {
     }
 
     /// The same for a message that may be too long to be written in one go: `write` says whether there is more of it.
-    /// Then nothing is sealed yet, and it goes on with [`go_on`](Self::go_on).
+    /// Then nothing is sealed yet, and it goes on with [`send_more`](Self::send_more).
     #[inline]
     pub fn begin(
         &mut self,
@@ -349,7 +349,7 @@ impl<'a> Outward<'a> {
     /// Seals what there is of a message but for its last bytes, and all of it if `write`, which appends more, says that
     /// this was the end. A message that becomes too large is aborted (Part 6, 7.1.2.3 and 6.7.3), or nothing is sent if
     /// none of it is on its way yet.
-    pub fn go_on(
+    pub fn send_more(
         &mut self,
         unfinished: &mut Unfinished,
         write: impl FnOnce(&mut Vec<u8>) -> bool,

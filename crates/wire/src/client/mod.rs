@@ -41,13 +41,13 @@ use opening::{Exchange, Opening};
 
 /// How far the connection is. What comes before a channel has ended with it, whatever it was.
 #[derive(Debug)]
-enum State {
+enum ConnectionState {
     AwaitReverse,
     AwaitAcknowledge { deadline: Instant },
     Channel(SecureChannel<Opening, Exchange>),
 }
 
-impl State {
+impl ConnectionState {
     /// The channel, if requests and responses go.
     #[inline]
     fn established_mut(&mut self) -> Option<&mut Established> {
@@ -77,7 +77,7 @@ enum Happened {
 #[derive(Debug)]
 pub struct Connection {
     config: Config,
-    state: State,
+    state: ConnectionState,
     stream: Stream,
     in_flight: InFlight,
     /// Work to be fetched.
@@ -95,7 +95,7 @@ impl Connection {
     pub fn new(config: Config, now: Now) -> Self {
         let mut connection = Self {
             stream: Stream::new(config.limits),
-            state: State::AwaitReverse,
+            state: ConnectionState::AwaitReverse,
             in_flight: InFlight::default(),
             job: None,
             event: None,
@@ -113,7 +113,8 @@ impl Connection {
 
     /// The channel is there without a word.
     fn share(&mut self, channel_id: u32, now: Now) {
-        self.state = State::Channel(SecureChannel::shared(Role::Client, channel_id, now.mono));
+        self.state =
+            ConnectionState::Channel(SecureChannel::shared(Role::Client, channel_id, now.mono));
         self.stream.share();
         // Nothing says how long a message may be, and none has to be cut.
         self.stream.limits.send_buffer = u32::MAX;
@@ -128,7 +129,7 @@ impl Connection {
         self.span.in_scope(|| debug!("hello sent"));
         let hello = self.config.limits.hello(&self.config.endpoint_url);
         hello.write(self.stream.outbox.tail());
-        self.state = State::AwaitAcknowledge {
+        self.state = ConnectionState::AwaitAcknowledge {
             deadline: now.mono + self.config.timeout,
         };
     }
@@ -174,8 +175,8 @@ impl Connection {
     /// Whether requests can be sent.
     pub fn is_open(&self) -> bool {
         match &self.state {
-            State::Channel(channel) => channel.established().is_some(),
-            State::AwaitReverse | State::AwaitAcknowledge { .. } => false,
+            ConnectionState::Channel(channel) => channel.established().is_some(),
+            ConnectionState::AwaitReverse | ConnectionState::AwaitAcknowledge { .. } => false,
         }
     }
 
@@ -186,7 +187,10 @@ impl Connection {
 
     /// Whether the connection has ended.
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Channel(SecureChannel::Closing(_)))
+        matches!(
+            self.state,
+            ConnectionState::Channel(SecureChannel::Closing(_))
+        )
     }
 
     /// The sizes agreed on, once acknowledged.
@@ -207,8 +211,8 @@ impl Connection {
     /// The server's number for the channel, 0 before it is open.
     pub fn channel_id(&self) -> u32 {
         match &self.state {
-            State::Channel(channel) => channel.id(),
-            State::AwaitReverse | State::AwaitAcknowledge { .. } => 0,
+            ConnectionState::Channel(channel) => channel.id(),
+            ConnectionState::AwaitReverse | ConnectionState::AwaitAcknowledge { .. } => 0,
         }
     }
 
@@ -277,7 +281,7 @@ impl Connection {
             self.span.in_scope(|| debug!(%reason, "connection ended"));
             self.job = None;
             self.stream.outbox.abandon();
-            self.state = State::Channel(SecureChannel::Closing(Closed {
+            self.state = ConnectionState::Channel(SecureChannel::Closing(Closed {
                 reason: Some(reason),
                 id: self.channel_id(),
                 protection: self.config.protection,
@@ -289,9 +293,9 @@ impl Connection {
     /// The next moment at which [`handle_timeout`](Self::handle_timeout) has something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let of_state = match &self.state {
-            State::AwaitReverse => None,
-            State::AwaitAcknowledge { deadline } => Some(*deadline),
-            State::Channel(channel) => match channel {
+            ConnectionState::AwaitReverse => None,
+            ConnectionState::AwaitAcknowledge { deadline } => Some(*deadline),
+            ConnectionState::Channel(channel) => match channel {
                 SecureChannel::Opening(_, opening) => Some(opening.exchange.deadline),
                 SecureChannel::Open(established) => Some(established.tokens.newest().renew_at()),
                 SecureChannel::Renewing(_, exchange) => Some(exchange.deadline),
@@ -309,11 +313,11 @@ impl Connection {
     /// have timed out are told by [`poll_event`](Self::poll_event).
     pub fn handle_timeout(&mut self, now: Now) {
         let (deadline, doing) = match &self.state {
-            State::AwaitReverse => return,
-            State::AwaitAcknowledge { deadline } => {
+            ConnectionState::AwaitReverse => return,
+            ConnectionState::AwaitAcknowledge { deadline } => {
                 (*deadline, "waiting for the answer to the hello")
             }
-            State::Channel(channel) => match channel {
+            ConnectionState::Channel(channel) => match channel {
                 SecureChannel::Opening(_, opening) => {
                     (opening.exchange.deadline, "opening the secure channel")
                 }
@@ -351,9 +355,11 @@ impl Connection {
         }
         loop {
             match &self.state {
-                State::Channel(SecureChannel::Closing(_)) => break,
-                State::Channel(SecureChannel::Opening(_, it)) if it.exchange.blocks() => break,
-                State::Channel(SecureChannel::Renewing(_, it)) if it.blocks() => break,
+                ConnectionState::Channel(SecureChannel::Closing(_)) => break,
+                ConnectionState::Channel(SecureChannel::Opening(_, it)) if it.exchange.blocks() => {
+                    break;
+                }
+                ConnectionState::Channel(SecureChannel::Renewing(_, it)) if it.blocks() => break,
                 _ => {}
             }
             match self.next_chunk(now) {
@@ -395,7 +401,7 @@ impl Connection {
         };
         let happened = match (&mut self.state, header.message) {
             (_, MessageType::Error) => return Err(self.stream.error(range)),
-            (State::AwaitReverse, MessageType::ReverseHello) => {
+            (ConnectionState::AwaitReverse, MessageType::ReverseHello) => {
                 let chunk = self.stream.inbox.chunk(range);
                 let reverse = ReverseHello::parse(chunk.get(HEADER_LEN..).unwrap_or_default())?;
                 let server_uri = reverse.server_uri.to_owned();
@@ -408,7 +414,7 @@ impl Connection {
                     endpoint_url,
                 })
             }
-            (State::AwaitAcknowledge { .. }, MessageType::Acknowledge) => {
+            (ConnectionState::AwaitAcknowledge { .. }, MessageType::Acknowledge) => {
                 let chunk = self.stream.inbox.chunk(range);
                 let answer = Acknowledge::parse(chunk.get(HEADER_LEN..).unwrap_or_default())?;
                 self.stream.limits = self.config.limits.acknowledged(&answer)?;
@@ -417,11 +423,11 @@ impl Connection {
                 self.open(now);
                 Some(Event::Acknowledged(answer))
             }
-            (State::Channel(_), MessageType::Open) => {
+            (ConnectionState::Channel(_), MessageType::Open) => {
                 self.open_response(range, now)?;
                 None
             }
-            (State::Channel(channel), MessageType::Message) => {
+            (ConnectionState::Channel(channel), MessageType::Message) => {
                 let arrival = channel.receive(&mut self.stream, header, range, now.mono)?;
                 return Ok(Some(self.response(arrival)?));
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tracing::debug;
 
-use super::{Config, Connection, Event, State};
+use super::{Config, Connection, ConnectionState, Event};
 use crate::channel::asymmetric::{self, OpenHead, Opened, Parties, Unsealed};
 use crate::channel::established::{Established, Numbers};
 use crate::channel::exchange::{OpenRequest, OpenResponse};
@@ -29,11 +29,11 @@ pub(super) struct Opening {
 pub(super) struct Exchange {
     request_id: u32,
     pub(super) deadline: Instant,
-    step: Step,
+    step: OpeningStep,
 }
 
 #[derive(Debug)]
-enum Step {
+enum OpeningStep {
     /// The request is being signed, and its place kept free.
     Sealing(Gap),
     /// The server is to answer it.
@@ -45,7 +45,7 @@ enum Step {
 impl Exchange {
     /// Whether nothing that follows may be read yet.
     pub(super) fn blocks(&self) -> bool {
-        matches!(self.step, Step::Unsealing)
+        matches!(self.step, OpeningStep::Unsealing)
     }
 }
 
@@ -135,7 +135,7 @@ fn ask(
     let exchange = Exchange {
         request_id: request.handle,
         deadline: now.mono + config.timeout,
-        step: Step::Sealing(gap),
+        step: OpeningStep::Sealing(gap),
     };
     // Before anything more is said to a server that is not trusted any more (Part 4, 6.1.3).
     let vouch = config.vouch.clone();
@@ -181,7 +181,7 @@ impl Connection {
         let way = (&mut numbers, &mut self.stream.outbox);
         let (exchange, job) = ask(&mut self.config, way, &wanted, now);
         let opening = Opening { parties, exchange };
-        self.state = State::Channel(SecureChannel::Opening(numbers, opening));
+        self.state = ConnectionState::Channel(SecureChannel::Opening(numbers, opening));
         self.span.in_scope(|| {
             debug!(%protection, renew = false, "channel asked for");
         });
@@ -190,7 +190,7 @@ impl Connection {
 
     /// Renews the channel now, whatever its age. Nothing happens if that is under way already.
     pub fn renew(&mut self, now: Now) {
-        let State::Channel(channel) = &mut self.state else {
+        let ConnectionState::Channel(channel) = &mut self.state else {
             return;
         };
         let SecureChannel::Open(established) = channel else {
@@ -236,8 +236,8 @@ impl Connection {
         let Some((_, exchange)) = self.state.exchange_mut() else {
             return Ok(());
         };
-        match std::mem::replace(&mut exchange.step, Step::Asked(share)) {
-            Step::Sealing(gap) => self.stream.place(gap, chunk),
+        match std::mem::replace(&mut exchange.step, OpeningStep::Asked(share)) {
+            OpeningStep::Sealing(gap) => self.stream.place(gap, chunk),
             _ => Ok(()),
         }
     }
@@ -250,7 +250,7 @@ impl Connection {
             share,
             shared,
         } = answer;
-        let State::Channel(channel) = &mut self.state else {
+        let ConnectionState::Channel(channel) = &mut self.state else {
             return Ok(());
         };
         channel.accept(&opened)?;
@@ -334,8 +334,8 @@ impl Connection {
         let chunk = self.stream.inbox.chunk(range);
         let exchange = self.state.exchange_mut();
         let asked = exchange.and_then(|(parties, exchange)| {
-            match std::mem::replace(&mut exchange.step, Step::Unsealing) {
-                Step::Asked(share) => Some((share, parties.cloned())),
+            match std::mem::replace(&mut exchange.step, OpeningStep::Unsealing) {
+                OpeningStep::Asked(share) => Some((share, parties.cloned())),
                 _ => None,
             }
         });
@@ -378,7 +378,7 @@ impl Connection {
     }
 }
 
-impl State {
+impl ConnectionState {
     /// The OPN request under way, and who protects it.
     fn exchange_mut(&mut self) -> Option<(Option<&Parties>, &mut Exchange)> {
         match self {

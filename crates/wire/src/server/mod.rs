@@ -46,12 +46,12 @@ impl RequestId {
 
 /// How far the connection is. What comes before a channel has ended with it, whatever it was.
 #[derive(Debug)]
-enum State {
+enum ConnectionState {
     AwaitHello { deadline: Instant },
     Channel(SecureChannel<Opening, Exchange>),
 }
 
-impl State {
+impl ConnectionState {
     /// The channel, if requests and responses go.
     #[inline]
     fn established_mut(&mut self) -> Option<&mut Established> {
@@ -123,7 +123,7 @@ impl Reply<'_> {
     }
 
     /// Sends a response, or begins to: `write` says whether there is more of it. What it appended is kept then, and goes
-    /// with the rest; see [`Connection::go_on`].
+    /// with the rest; see [`Connection::send_more`].
     #[inline]
     pub fn begin(
         &mut self,
@@ -147,7 +147,7 @@ impl Reply<'_> {
 #[derive(Debug)]
 pub struct Connection {
     config: Config,
-    state: State,
+    state: ConnectionState,
     stream: Stream,
     /// Work to be fetched.
     job: Option<Job<Done>>,
@@ -168,7 +168,7 @@ impl Connection {
     pub fn new(config: Config, now: Now) -> Self {
         let mut connection = Self {
             stream: Stream::new(config.limits),
-            state: State::AwaitHello {
+            state: ConnectionState::AwaitHello {
                 deadline: now.mono + config.timeout,
             },
             job: None,
@@ -185,7 +185,7 @@ impl Connection {
         if connection.config.shared_channel {
             let channel_id = connection.config.channel_id;
             let shared = SecureChannel::shared(Role::Server, channel_id, now.mono);
-            connection.state = State::Channel(shared);
+            connection.state = ConnectionState::Channel(shared);
             connection.stream.share();
         }
         if let Some((server_uri, endpoint_url)) = &connection.config.reverse {
@@ -301,7 +301,10 @@ impl Connection {
 
     /// Whether the connection has ended.
     pub fn is_closed(&self) -> bool {
-        matches!(self.state, State::Channel(SecureChannel::Closing(_)))
+        matches!(
+            self.state,
+            ConnectionState::Channel(SecureChannel::Closing(_))
+        )
     }
 
     /// What the client chose; None until the channel is open.
@@ -370,12 +373,12 @@ impl Connection {
     ///
     /// A response that grows larger than the client takes is an error, and there is no more of it to send. It is aborted,
     /// unless nothing of it [is on its way](Unfinished::has_begun): then it is for the caller to say so with another one.
-    pub fn go_on(
+    pub fn send_more(
         &mut self,
         unfinished: &mut Unfinished,
         write: impl FnOnce(&mut Vec<u8>) -> bool,
     ) -> Result<bool, SendError> {
-        self.outward()?.go_on(unfinished, write)
+        self.outward()?.send_more(unfinished, write)
     }
 
     /// Says with an abort chunk that there will be no response.
@@ -414,7 +417,7 @@ impl Connection {
             self.span.in_scope(|| debug!(%reason, "connection ended"));
             self.job = None;
             self.stream.outbox.abandon();
-            self.state = State::Channel(SecureChannel::Closing(Closed {
+            self.state = ConnectionState::Channel(SecureChannel::Closing(Closed {
                 reason: Some(reason),
                 id: self.config.channel_id,
                 protection: self.state.protection(),
@@ -444,8 +447,8 @@ impl Connection {
 
     fn channel_deadline(&self) -> Option<Instant> {
         match &self.state {
-            State::AwaitHello { deadline } => Some(*deadline),
-            State::Channel(channel) => match channel {
+            ConnectionState::AwaitHello { deadline } => Some(*deadline),
+            ConnectionState::Channel(channel) => match channel {
                 SecureChannel::Opening(_, opening) => Some(opening.deadline),
                 SecureChannel::Open(established) | SecureChannel::Renewing(established, _) => {
                     Some(established.tokens.ends_at())
@@ -505,13 +508,15 @@ impl Connection {
                 return self.event.take().map(Happened::Other);
             }
             match &mut self.state {
-                State::Channel(SecureChannel::Closing(closed)) => {
+                ConnectionState::Channel(SecureChannel::Closing(closed)) => {
                     return closed.reason.take().map(Event::Closed).map(Happened::Other);
                 }
-                State::Channel(SecureChannel::Opening(_, it)) if it.request.blocks() => {
+                ConnectionState::Channel(SecureChannel::Opening(_, it)) if it.request.blocks() => {
                     return None;
                 }
-                State::Channel(SecureChannel::Renewing(_, it)) if it.blocks() => return None,
+                ConnectionState::Channel(SecureChannel::Renewing(_, it)) if it.blocks() => {
+                    return None;
+                }
                 _ => {}
             }
             match self.next_chunk(now) {
@@ -535,12 +540,12 @@ impl Connection {
         self.begun = None;
         let event = match (&mut self.state, header.message) {
             (_, MessageType::Error) => return Err(self.stream.error(range)),
-            (State::AwaitHello { deadline }, MessageType::Hello) => {
+            (ConnectionState::AwaitHello { deadline }, MessageType::Hello) => {
                 let deadline = *deadline;
                 Some(self.hello(range, deadline)?)
             }
-            (State::Channel(_), MessageType::Open) => self.open_request(range, now)?,
-            (State::Channel(channel), MessageType::Message | MessageType::Close) => {
+            (ConnectionState::Channel(_), MessageType::Open) => self.open_request(range, now)?,
+            (ConnectionState::Channel(channel), MessageType::Message | MessageType::Close) => {
                 let arrival = channel.receive(&mut self.stream, header, range, now.mono)?;
                 return Ok(Some(request(arrival)?));
             }
@@ -571,7 +576,7 @@ impl Connection {
             request: Request::Awaited,
         };
         let numbers = Numbers::of(Protection::NONE);
-        self.state = State::Channel(SecureChannel::Opening(numbers, opening));
+        self.state = ConnectionState::Channel(SecureChannel::Opening(numbers, opening));
         Ok(Event::Hello { endpoint_url })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use opcua_types::StatusCode;
 use tracing::debug;
 
-use super::{Connection, Event, State};
+use super::{Connection, ConnectionState, Event};
 use crate::certificate::Certificate;
 use crate::channel::asymmetric::{self, OpenHead, Opened, Parties, Unsealed, check_key};
 use crate::channel::established::{Established, Numbers};
@@ -132,8 +132,8 @@ impl Connection {
     /// told no more than that security checks failed.
     pub fn decide(&mut self, trusted: Result<(), StatusCode>, now: Now) {
         let asked = match &mut self.state {
-            State::Channel(SecureChannel::Opening(_, opening)) => opening.request.asked(),
-            State::Channel(SecureChannel::Renewing(_, exchange)) => exchange.asked(),
+            ConnectionState::Channel(SecureChannel::Opening(_, opening)) => opening.request.asked(),
+            ConnectionState::Channel(SecureChannel::Renewing(_, exchange)) => exchange.asked(),
             _ => None,
         };
         let Some(asked) = asked else {
@@ -151,7 +151,7 @@ impl Connection {
     }
 
     fn open(&mut self, head: OpenHead, chunk: Vec<u8>, parties: Option<Parties>, now: Now) {
-        let State::Channel(channel) = &mut self.state else {
+        let ConnectionState::Channel(channel) = &mut self.state else {
             return;
         };
         match channel {
@@ -183,7 +183,7 @@ impl Connection {
 
     /// Takes the result of a job; one of a connection that has ended meanwhile changes nothing.
     pub fn complete(&mut self, done: Done, now: Now) {
-        let State::Channel(channel) = &mut self.state else {
+        let ConnectionState::Channel(channel) = &mut self.state else {
             return;
         };
         let result = match (channel, done.0) {
@@ -227,7 +227,7 @@ impl Connection {
             mode: request.mode,
         };
         let offered = self.offers(protection);
-        let State::Channel(channel) = &mut self.state else {
+        let ConnectionState::Channel(channel) = &mut self.state else {
             return Ok(());
         };
         let renewed = channel.established().is_some();
@@ -341,7 +341,7 @@ impl Connection {
         now: Now,
     ) -> Result<Option<Event<'static>>, ChannelError> {
         let chunk = self.stream.inbox.chunk(range).to_vec();
-        let State::Channel(channel) = &mut self.state else {
+        let ConnectionState::Channel(channel) = &mut self.state else {
             return Ok(None);
         };
         // Of a channel that is open, what is asked for are new keys.

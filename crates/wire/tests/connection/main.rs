@@ -225,7 +225,7 @@ fn answered_bit_by_bit(pair: &mut Pair, body: &[u8]) -> Result<(), SendError> {
         panic!("no request");
     };
     if let Some(mut unfinished) = reply.begin(&mut write)? {
-        while pair.server.go_on(&mut unfinished, &mut write)? {
+        while pair.server.send_more(&mut unfinished, &mut write)? {
             pair.run();
         }
     }

@@ -11,7 +11,7 @@ use crate::upgrade::{MOST_HEAD, refused};
 const MOST_LINE: usize = 256;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum InwardState {
     /// A head is awaited.
     Head,
     /// A body of so many more bytes.
@@ -32,7 +32,7 @@ pub struct Inward {
     role: Role,
     longest: usize,
     longest_text: usize,
-    state: State,
+    state: InwardState,
     /// Of a head, a line or a trailer.
     text: Vec<u8>,
     /// Bytes of the chunk under way that are to come.
@@ -57,7 +57,7 @@ impl Inward {
             role,
             longest,
             longest_text: longest.min(longest_text),
-            state: State::Head,
+            state: InwardState::Head,
             text: Vec::new(),
             left: 0,
             request: 0,
@@ -76,13 +76,13 @@ impl Inward {
 
     /// The number of the message that came in part, if one did.
     pub fn partial(&self) -> Option<u64> {
-        let is_partial = self.state != State::Head || !self.text.is_empty();
+        let is_partial = self.state != InwardState::Head || !self.text.is_empty();
         is_partial.then_some(self.count)
     }
 
     /// Whether a message has begun and not ended.
     pub fn is_in_message(&self) -> bool {
-        self.state != State::Head
+        self.state != InwardState::Head
     }
 
     /// Whether a message has ended since this was asked last.
@@ -112,14 +112,14 @@ impl Inward {
         self.json = media.is_json().then(Coming::default);
         match body {
             Body::Length(length) => {
-                self.state = State::Length(length);
+                self.state = InwardState::Length(length);
                 self.check(length)?;
                 self.announce(length, Kind::Final, sink);
                 if length == 0 {
                     self.end(sink)?;
                 }
             }
-            Body::Pieces => self.state = State::Line,
+            Body::Pieces => self.state = InwardState::Line,
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Inward {
                 }
             }
         }
-        self.state = State::Head;
+        self.state = InwardState::Head;
         self.ended = true;
         self.count += 1;
         Ok(())
@@ -165,36 +165,36 @@ impl Inward {
         sink: &mut impl Sink,
     ) -> Result<Option<Vec<u8>>, HttpError> {
         match self.state {
-            State::Head => return self.head(bytes),
-            State::Length(rest) => {
+            InwardState::Head => return self.head(bytes),
+            InwardState::Length(rest) => {
                 let rest = rest - self.body(bytes, rest, Kind::Final, sink);
-                self.state = State::Length(rest);
+                self.state = InwardState::Length(rest);
                 if rest == 0 {
                     self.end(sink)?;
                 }
             }
-            State::Piece(rest) => {
+            InwardState::Piece(rest) => {
                 let rest = rest - self.body(bytes, rest, Kind::More, sink);
                 self.state = if rest == 0 {
-                    State::Behind
+                    InwardState::Behind
                 } else {
-                    State::Piece(rest)
+                    InwardState::Piece(rest)
                 };
             }
-            State::Line => {
+            InwardState::Line => {
                 if let Some(line) = self.line(bytes, MOST_LINE)? {
                     self.piece(&line, sink)?;
                 }
             }
-            State::Behind => {
+            InwardState::Behind => {
                 if let Some(line) = self.line(bytes, 2)? {
                     if !line.is_empty() {
                         return Err(self.wrong("a piece longer than it says"));
                     }
-                    self.state = State::Line;
+                    self.state = InwardState::Line;
                 }
             }
-            State::Trailer => {
+            InwardState::Trailer => {
                 if let Some(line) = self.line(bytes, MOST_HEAD)? {
                     self.total += line.len() + 2;
                     if line.is_empty() {
@@ -291,11 +291,11 @@ impl Inward {
         self.check(self.total)?;
         if length == 0 {
             self.announce(0, Kind::Final, sink);
-            self.state = State::Trailer;
+            self.state = InwardState::Trailer;
             self.total = 0;
         } else {
             self.left = 0;
-            self.state = State::Piece(length);
+            self.state = InwardState::Piece(length);
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use wire::time::Instant;
 use super::super::barrier::{Barrier, Set};
 use super::super::host::Host;
 use super::super::spent::Idle;
-use super::super::subscriber::Step;
+use super::super::subscriber::SubscriberStep;
 use super::{EventLoop, TICK};
 
 impl<H: Host> EventLoop<H> {
@@ -39,7 +39,7 @@ impl<H: Host> EventLoop<H> {
                 self.wait(t)?;
             }
             if set == Set::Subscriptions {
-                self.let_go_on(Step::Items);
+                self.let_go_on(SubscriberStep::Items);
             }
         }
         // First values settle before anything counts.
@@ -63,7 +63,7 @@ impl<H: Host> EventLoop<H> {
     }
 
     /// All loops are as far: its sessions take the next step.
-    fn let_go_on(&mut self, next: Step) {
+    fn let_go_on(&mut self, next: SubscriberStep) {
         let now = self.host.now();
         for n in 0..self.seats.len() {
             let lane = self.seats.get_mut(n).map(|seat| &mut seat.lane);
@@ -82,7 +82,7 @@ impl<H: Host> EventLoop<H> {
                 !seat.alive
                     || match set {
                         Set::Subscriptions => it.has_subscriptions(),
-                        Set::Items => it.step() >= Step::Running,
+                        Set::Items => it.step() >= SubscriberStep::Running,
                         Set::Quiet => it.is_quiet() && seat.lane.in_flight() == 0,
                         Set::Told => it.is_told(),
                     }
@@ -96,9 +96,12 @@ impl<H: Host> EventLoop<H> {
         if self.ended.is_none() {
             return;
         }
-        for (n, (set, next)) in [(Set::Quiet, Step::Witnessing), (Set::Told, Step::Leaving)]
-            .into_iter()
-            .enumerate()
+        for (n, (set, next)) in [
+            (Set::Quiet, SubscriberStep::Witnessing),
+            (Set::Told, SubscriberStep::Leaving),
+        ]
+        .into_iter()
+        .enumerate()
         {
             if self.left == 2 * n && self.has(set) {
                 self.left += 1;

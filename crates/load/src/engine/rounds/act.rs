@@ -10,7 +10,7 @@ use wire::types::StatusCode;
 
 use super::book::Whole;
 use super::client::Client;
-use super::course::Course;
+use super::course::RoundsShared;
 use super::round::Round;
 use super::sequence;
 use super::{connect, items, nodes};
@@ -29,7 +29,7 @@ const SOMETIMES: Duration = Duration::from_secs(30);
 
 impl<'a> Client<'a> {
     /// Does what is due at this time. `free`: since when it could have been begun.
-    pub async fn act(&mut self, course: &'a Course<'a>, at: u64, free: u64) -> Did {
+    pub async fn act(&mut self, course: &'a RoundsShared<'a>, at: u64, free: u64) -> Did {
         if self.round_at == Some(at) {
             return self.round(course, at, free).await;
         }
@@ -37,7 +37,7 @@ impl<'a> Client<'a> {
         Did::Well
     }
 
-    async fn round(&mut self, course: &'a Course<'a>, planned: u64, free: u64) -> Did {
+    async fn round(&mut self, course: &'a RoundsShared<'a>, planned: u64, free: u64) -> Did {
         self.source.pop();
         if planned >= course.settings.warmup_ns {
             self.left -= 1;
@@ -104,7 +104,7 @@ impl<'a> Client<'a> {
     }
 
     /// What comes after a round.
-    async fn stays(&mut self, course: &'a Course<'a>, t: u64) {
+    async fn stays(&mut self, course: &'a RoundsShared<'a>, t: u64) {
         let Work::Connect(plan) = self.work else {
             return self.answered(course, t);
         };
@@ -119,14 +119,14 @@ impl<'a> Client<'a> {
     }
 
     /// In a closed loop the next round is due.
-    fn answered(&mut self, course: &Course<'_>, t: u64) {
+    fn answered(&mut self, course: &RoundsShared<'_>, t: u64) {
         self.source.answered(t);
         self.turn(course.settings.end_ns());
         self.rest(course);
     }
 
     /// Until it is its turn again.
-    fn rest(&mut self, course: &Course<'_>) {
+    fn rest(&mut self, course: &RoundsShared<'_>) {
         let t = course.t();
         self.keep_at = self.session.as_mut().map(|session| {
             let timeout = match session.timeout() {
@@ -142,7 +142,7 @@ impl<'a> Client<'a> {
     }
 
     /// Closes its session and what is under it.
-    async fn leave(&mut self, course: &'a Course<'a>) {
+    async fn leave(&mut self, course: &'a RoundsShared<'a>) {
         (self.leave_at, self.keep_at) = (None, None);
         let mut round = Round::new(course);
         connect::leave(self, &mut round).await;
@@ -153,7 +153,7 @@ impl<'a> Client<'a> {
     }
 
     /// Lets the server hear from it.
-    pub async fn keep(&mut self, course: &Course<'_>) -> Did {
+    pub async fn keep(&mut self, course: &RoundsShared<'_>) -> Did {
         self.keep_at = None;
         let Some(session) = &mut self.session else {
             return Did::Well;
@@ -173,7 +173,7 @@ impl<'a> Client<'a> {
     }
 
     /// Writes down what fell due while others had their turn, and is not done any more.
-    pub fn unsent(&mut self, course: &Course<'_>, ended: u64) {
+    pub fn unsent(&mut self, course: &RoundsShared<'_>, ended: u64) {
         if self.source.is_open()
             && let Ok(mut book) = course.book.lock()
         {
@@ -188,7 +188,7 @@ impl<'a> Client<'a> {
     }
 
     /// The phase is over.
-    pub async fn close(&mut self, course: &'a Course<'a>, leaving: &mut Leaving) {
+    pub async fn close(&mut self, course: &'a RoundsShared<'a>, leaving: &mut Leaving) {
         if matches!(self.work, Work::Connect(plan) if !plan.kind.begins_open()) {
             if self.session.is_some() {
                 self.leave(course).await;

@@ -12,7 +12,7 @@ use super::book::Note;
 use super::client::Client;
 use super::round::Round;
 use crate::access::{Access, AccessError, Opening, Session};
-use crate::transport::{Step, Steps};
+use crate::transport::{Steps, TransportStep};
 
 /// A server that was told that a channel is closed is to close the socket; this long is waited for it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ async fn open(client: &Client<'_>, round: &mut Round<'_>) -> Result<Session, Sta
     let order = order(
         access,
         opening,
-        &[Step::CreateSession, Step::ActivateSession],
+        &[TransportStep::CreateSession, TransportStep::ActivateSession],
     );
     note(round, access, began, &steps, &order, failed);
     opened.map_err(|error| error.status())
@@ -74,7 +74,7 @@ async fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Ses
     let back = access.resume_in_turn(index, opening, *absent, &mut steps);
     let back = back.await;
     let failed = back.as_ref().err().map(|(error, _)| error.status());
-    let order = order(access, opening, &[Step::ActivateSession]);
+    let order = order(access, opening, &[TransportStep::ActivateSession]);
     note(round, access, began, &steps, &order, failed);
     back.map_err(|(error, absent)| {
         client.absent = absent;
@@ -95,19 +95,23 @@ async fn renew(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session
 }
 
 /// The steps to a channel, and those behind it.
-fn order(access: &Access, opening: &Opening, behind: &[Step]) -> Vec<Step> {
-    let mut order = vec![Step::Lookup, Step::Connect];
-    order.extend(access.proxy.is_some().then_some(Step::Proxy));
+fn order(access: &Access, opening: &Opening, behind: &[TransportStep]) -> Vec<TransportStep> {
+    let mut order = vec![TransportStep::Lookup, TransportStep::Connect];
+    order.extend(access.proxy.is_some().then_some(TransportStep::Proxy));
     match access.url.transport() {
         Transport::Tcp => {}
-        Transport::Wss => order.extend([Step::Tls, Step::Upgrade]),
-        Transport::Https => order.push(Step::Tls),
+        Transport::Wss => order.extend([TransportStep::Tls, TransportStep::Upgrade]),
+        Transport::Https => order.push(TransportStep::Tls),
     }
     // Neither HTTP nor messages in JSON have a channel of their own.
     if access.url.transport() != Transport::Https && !access.json {
-        order.push(Step::Hello);
-        order.extend(opening.is_checked().then_some(Step::CheckCertificate));
-        order.push(Step::OpenChannel);
+        order.push(TransportStep::Hello);
+        order.extend(
+            opening
+                .is_checked()
+                .then_some(TransportStep::CheckCertificate),
+        );
+        order.push(TransportStep::OpenChannel);
     }
     order.extend_from_slice(behind);
     order
@@ -119,7 +123,7 @@ fn note(
     access: &Access,
     began: u64,
     steps: &Steps,
-    order: &[Step],
+    order: &[TransportStep],
     failed: Option<StatusCode>,
 ) {
     let (now, mut at) = (round.t(), began);
@@ -128,7 +132,7 @@ fn note(
     for (step, took) in steps {
         let ended = at + nanos(*took);
         // An address is its own name: there is nothing to look up.
-        if *step != Step::Lookup || named {
+        if *step != TransportStep::Lookup || named {
             round.notes.push(Note {
                 step: step.name(),
                 began: at,
@@ -140,7 +144,7 @@ fn note(
         at = ended;
     }
     // A connection that the server made has no first steps, and a check may have more than one.
-    let place = |taken: &(Step, Duration)| order.iter().position(|it| *it == taken.0);
+    let place = |taken: &(TransportStep, Duration)| order.iter().position(|it| *it == taken.0);
     let next = steps.iter().rev().find_map(place).map_or(0, |it| it + 1);
     if let Some(status) = failed
         && let Some(step) = order.get(next)

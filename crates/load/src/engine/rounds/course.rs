@@ -17,7 +17,7 @@ use super::storm::Storm;
 use crate::transport::Clock;
 
 /// What all threads share.
-pub struct Course<'a> {
+pub struct RoundsShared<'a> {
     pub settings: &'a Settings,
     pub running: &'a Running<'a>,
     pub clock: Clock,
@@ -30,7 +30,7 @@ pub struct Course<'a> {
     pub look_up: u64,
 }
 
-impl Course<'_> {
+impl RoundsShared<'_> {
     /// Nanoseconds since the phase began.
     pub fn t(&self) -> u64 {
         self.clock.mono().nanos_since(self.origin)

@@ -27,7 +27,7 @@ use record::run::{Counted, Figure};
 
 use self::book::Book;
 use self::client::Client;
-use self::course::Course;
+use self::course::RoundsShared;
 use self::storm::Storm;
 use self::worker::{Done, Worker};
 use super::error::{Failed, RunError};
@@ -90,7 +90,7 @@ pub(super) fn run(
         None => Begin::after(PER_THREAD, running.threads(), &clock),
     };
     let (tell, told) = channel();
-    let course = Course {
+    let course = RoundsShared {
         settings: &settings,
         running,
         clock,
@@ -160,7 +160,7 @@ fn witnesses(running: &Running<'_>, clients: &mut [Client<'_>]) -> Vec<Witness> 
 
 /// Asks again, while the sessions that are left are there.
 fn ended(
-    course: &Course<'_>,
+    course: &RoundsShared<'_>,
     witnesses: Vec<Witness>,
     shares: &mut [Vec<Client<'_>>],
 ) -> Vec<Figure<Counted>> {
@@ -185,7 +185,7 @@ fn ended(
 }
 
 /// All leave, as many at a time as came at a time.
-fn close<'a>(course: &'a Course<'a>, shares: Vec<Vec<Client<'a>>>) -> Result<(), RunError> {
+fn close<'a>(course: &'a RoundsShared<'a>, shares: Vec<Vec<Client<'a>>>) -> Result<(), RunError> {
     let leave = |mut share: Vec<Client<'a>>| async move {
         let mut leaving = Leaving::default();
         for client in &mut share {

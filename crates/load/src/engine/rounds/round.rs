@@ -3,11 +3,11 @@
 use wire::types::StatusCode;
 
 use super::book::{Note, Results};
-use super::course::Course;
+use super::course::RoundsShared;
 
 /// A round while it goes on.
 pub struct Round<'a> {
-    course: &'a Course<'a>,
+    course: &'a RoundsShared<'a>,
     /// Its steps so far.
     pub notes: Vec<Note>,
     /// The first of the operations in it that did not go well.
@@ -15,7 +15,7 @@ pub struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    pub fn new(course: &'a Course<'a>) -> Self {
+    pub fn new(course: &'a RoundsShared<'a>) -> Self {
         Self {
             course,
             notes: Vec::new(),

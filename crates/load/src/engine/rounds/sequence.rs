@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plan::sequence::{Does, Sequences, Step};
+use plan::sequence::{Does, SequenceStep, Sequences};
 use plan::unit::duration::nanos;
 use plan::{NodeError, Nodes};
 use wire::types::{
@@ -14,7 +14,7 @@ use wire::types::{
 
 use super::book::Note;
 use super::client::Client;
-use super::course::Course;
+use super::course::RoundsShared;
 use super::round::Round;
 use super::user::User;
 use crate::transport::Steps;
@@ -30,7 +30,7 @@ pub async fn round(
     user: &mut User,
     plan: &Sequences,
     round: &mut Round<'_>,
-    course: &Course<'_>,
+    course: &RoundsShared<'_>,
 ) -> Result<u32, StatusCode> {
     if plan.begins_open() && client.session.is_none() {
         client.open().await.map_err(|error| error.status())?;
@@ -104,10 +104,10 @@ async fn ready(client: &mut Client<'_>, user: &mut User) -> Result<(), StatusCod
 async fn step(
     client: &mut Client<'_>,
     user: &mut User,
-    step: &Step,
+    step: &SequenceStep,
     (name, asker): (Option<&'static str>, usize),
     round: &mut Round<'_>,
-    course: &Course<'_>,
+    course: &RoundsShared<'_>,
 ) -> Result<u32, StatusCode> {
     let name = name.unwrap_or_default();
     match &step.does {
@@ -208,7 +208,7 @@ async fn pause(
     client: &mut Client<'_>,
     user: &mut User,
     until: u64,
-    course: &Course<'_>,
+    course: &RoundsShared<'_>,
 ) -> Result<u32, StatusCode> {
     let mut values = 0;
     loop {

@@ -8,7 +8,7 @@ use plan::Seat;
 use super::super::reports::Loss;
 use super::act::Did;
 use super::client::Client;
-use super::course::Course;
+use super::course::RoundsShared;
 use crate::transport::tasks::sleep_until;
 
 /// What a worker did.
@@ -24,7 +24,7 @@ pub struct Done<'a> {
 
 /// A task, and clients that have their turns in it.
 pub struct Worker<'a> {
-    course: &'a Course<'a>,
+    course: &'a RoundsShared<'a>,
     clients: Vec<Client<'a>>,
     /// Those of them that have rounds to come.
     active: usize,
@@ -37,7 +37,7 @@ pub struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(course: &'a Course<'a>, clients: Vec<Client<'a>>) -> Self {
+    pub fn new(course: &'a RoundsShared<'a>, clients: Vec<Client<'a>>) -> Self {
         Self {
             course,
             active: clients.iter().filter(|client| client.is_active()).count(),
@@ -177,6 +177,6 @@ impl<'a> Worker<'a> {
 }
 
 /// Which of all sessions it is.
-fn place(course: &Course<'_>, seat: Seat) -> usize {
+fn place(course: &RoundsShared<'_>, seat: Seat) -> usize {
     seat.target as usize * course.running.phase.sessions as usize + seat.index as usize
 }

@@ -11,7 +11,7 @@ use wire::types::{StatusCode, TransferSubscriptionsRequest};
 
 use super::gaps::after;
 use super::publish::hear;
-use super::{PendingRequest, Step, Subscriber};
+use super::{PendingRequest, Subscriber, SubscriberStep};
 use crate::engine::recorder::NotificationTracker;
 use crate::work::Requests;
 
@@ -36,8 +36,8 @@ impl Subscriber {
         // Whether they arrived is not known; those that did not are only kept for longer.
         self.acknowledgements.clear();
         self.expelled = false;
-        if self.step >= Step::Quiet {
-            self.step = Step::Gone;
+        if self.step >= SubscriberStep::Quiet {
+            self.step = SubscriberStep::Gone;
         }
     }
 
@@ -92,7 +92,11 @@ impl Subscriber {
         self.forget(place);
         let wanted = self.requests.terms.plan.reconnect != Reconnect::Never;
         let there = (place as usize) < self.subscriptions.len();
-        if wanted && there && self.step == Step::Running && !self.to_create.contains(&place) {
+        if wanted
+            && there
+            && self.step == SubscriberStep::Running
+            && !self.to_create.contains(&place)
+        {
             self.to_create.push_back(place);
         }
     }
@@ -147,7 +151,7 @@ impl Subscriber {
             return self.not_transferred();
         };
         let places = self.there();
-        let step = receipt::Step::Transfer;
+        let step = receipt::SetUpStep::Transfer;
         tracker
             .receipt
             .step(step, self.at(sent), self.at(now.mono), places.len() as u32);

@@ -212,7 +212,9 @@ impl Subscriber {
         let number = subscription.number;
         match response {
             Response::ModifyMonitoredItems(response) => {
-                tracker.receipt.step(receipt::Step::Modify, sent, at, count);
+                tracker
+                    .receipt
+                    .step(receipt::SetUpStep::Modify, sent, at, count);
                 let results = response.results.unwrap_or_default();
                 let good = results.iter().find(|it| !it.status_code.is_bad());
                 if let Some(good) = good {
@@ -227,7 +229,7 @@ impl Subscriber {
             Response::SetMonitoringMode(response) => {
                 tracker
                     .receipt
-                    .step(receipt::Step::SetMode, sent, at, count);
+                    .step(receipt::SetUpStep::SetMode, sent, at, count);
                 let results = response.results.unwrap_or_default();
                 if results.iter().any(|status| !status.is_bad()) {
                     let mode = match there {
@@ -243,7 +245,9 @@ impl Subscriber {
                 }
             }
             Response::ModifySubscription(response) => {
-                tracker.receipt.step(receipt::Step::Modify, sent, at, 1);
+                tracker
+                    .receipt
+                    .step(receipt::SetUpStep::Modify, sent, at, 1);
                 let publishing = millis(response.revised_publishing_interval);
                 let terms = SubscriptionTerms {
                     publishing_ns: nanos(publishing),

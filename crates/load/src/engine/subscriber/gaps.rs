@@ -9,7 +9,7 @@ use wire::time::{Instant, Now};
 use wire::types::{RepublishRequest, StatusCode, SubscriptionAcknowledgement};
 
 use super::publish::hear;
-use super::{BACKLOG, PendingRequest, Post, Step, Subscriber};
+use super::{BACKLOG, PendingRequest, Post, Subscriber, SubscriberStep};
 use crate::engine::recorder::NotificationTracker;
 
 /// Missing messages of one gap that are asked for; a longer gap is none that could be mended.
@@ -103,7 +103,7 @@ impl Subscriber {
                 place, sequence, ..
             } = *missing;
             let may_come = now.mono < missing.due && self.supply.ended() < missing.behind;
-            if may_come && self.step < Step::Quiet {
+            if may_come && self.step < SubscriberStep::Quiet {
                 return;
             }
             let there = self.id(place).zip(self.number(place));

@@ -15,7 +15,7 @@ use wire::types::{StatusCode, SubscriptionAcknowledgement, TransferSubscriptions
 use record::receipt;
 
 use super::churn::Turning;
-use super::{PendingRequest, Step, Subscriber, Subscription};
+use super::{PendingRequest, Subscriber, SubscriberStep, Subscription};
 use crate::engine::recorder::NotificationTracker;
 
 /// A subscription between two sessions.
@@ -100,7 +100,7 @@ impl Subscriber {
 
     /// Whether it can take subscriptions over.
     pub fn is_running(&self) -> bool {
-        self.step == Step::Running
+        self.step == SubscriberStep::Running
     }
 
     /// Whether it has this subscription, by the server's number.
@@ -242,7 +242,9 @@ impl Subscriber {
             return self.not_taken(place, from, status);
         }
         let (sent, at) = (self.at(sent), self.at(now.mono));
-        tracker.receipt.step(receipt::Step::Transfer, sent, at, 1);
+        tracker
+            .receipt
+            .step(receipt::SetUpStep::Transfer, sent, at, 1);
         if let Some(number) = self.number(place).filter(|_| initial) {
             tracker.receipt.told_again(number);
         }

@@ -6,18 +6,19 @@ use wire::service::Response;
 use wire::time::{Instant, Now};
 use wire::types::DeleteSubscriptionsRequest;
 
-use super::{PendingRequest, Step, Subscriber, Witness};
+use super::{PendingRequest, Subscriber, SubscriberStep, Witness};
 use crate::engine::recorder::NotificationTracker;
 
 impl Subscriber {
     /// No more figures are wanted: what was created is to be deleted, once the server was asked what it counted
     /// of it.
     pub fn end(&mut self) {
-        if self.step < Step::Quiet {
-            let witnesses = self.orders.witness != Witness::None && self.step == Step::Running;
+        if self.step < SubscriberStep::Quiet {
+            let witnesses =
+                self.orders.witness != Witness::None && self.step == SubscriberStep::Running;
             self.step = match witnesses {
-                true => Step::Quiet,
-                false => Step::Leaving,
+                true => SubscriberStep::Quiet,
+                false => SubscriberStep::Leaving,
             };
         }
     }
@@ -35,7 +36,7 @@ impl Subscriber {
         }
         let ids: Vec<u32> = self.by_id.iter().map(|(id, _)| *id).collect();
         if ids.is_empty() {
-            self.step = Step::Gone;
+            self.step = SubscriberStep::Gone;
             return;
         }
         let request = DeleteSubscriptionsRequest {
@@ -60,11 +61,11 @@ impl Subscriber {
         if let Ok(Response::DeleteSubscriptions(response)) = super::decode(body) {
             let results = response.results.unwrap_or_default();
             let good = results.iter().filter(|status| !status.is_bad()).count();
-            let step = receipt::Step::DeleteSubscriptions;
+            let step = receipt::SetUpStep::DeleteSubscriptions;
             tracker
                 .receipt
                 .step(step, self.at(sent), self.at(now.mono), good as u32);
         }
-        self.step = Step::Gone;
+        self.step = SubscriberStep::Gone;
     }
 }

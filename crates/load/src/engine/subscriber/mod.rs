@@ -28,7 +28,7 @@ mod witness;
 
 pub use back::Came;
 pub use handover::Post;
-pub use witness::{Heard, Witness};
+pub use witness::{ServerCounts, Witness};
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -56,7 +56,7 @@ fn millis(millis: f64) -> Duration {
 
 /// How far a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum SubscriberStep {
     /// Subscriptions are being created.
     Subscriptions,
     /// Items are being created.
@@ -120,9 +120,9 @@ struct Subscription {
 pub struct Subscriber {
     requests: Requests,
     orders: Orders,
-    step: Step,
+    step: SubscriberStep,
     /// How far it may go before others are as far.
-    allowed: Step,
+    allowed: SubscriberStep,
     /// When the first subscription could be created.
     began: Option<Instant>,
     subscriptions: Vec<Subscription>,
@@ -154,7 +154,7 @@ pub struct Subscriber {
     /// Its subscriptions are silent.
     quiet: bool,
     /// What the server said when all was quiet.
-    heard: Heard,
+    heard: ServerCounts,
 }
 
 /// What became of the shape that was asked for.
@@ -207,8 +207,8 @@ impl Subscriber {
             turning: plan.churn.iter().map(Turning::new).collect(),
             requests,
             orders,
-            step: Step::Subscriptions,
-            allowed: Step::Subscriptions,
+            step: SubscriberStep::Subscriptions,
+            allowed: SubscriberStep::Subscriptions,
             began: None,
             subscriptions: (0..count).map(|_| Subscription::default()).collect(),
             by_id: Vec::new(),
@@ -225,19 +225,19 @@ impl Subscriber {
             refused: BTreeMap::new(),
             shape: Shape::default(),
             quiet: false,
-            heard: Heard::default(),
+            heard: ServerCounts::default(),
         }
     }
 
     /// How far it is.
-    pub fn step(&self) -> Step {
+    pub fn step(&self) -> SubscriberStep {
         self.step
     }
 
     /// The others are as far: it may go on to this step.
-    pub fn allow(&mut self, step: Step) {
+    pub fn allow(&mut self, step: SubscriberStep) {
         self.allowed = self.allowed.max(step);
-        self.go_on();
+        self.take_next_step();
     }
 
     /// Subscriptions that were not created, by status.
@@ -282,11 +282,11 @@ impl Subscriber {
         }
         let pause = self.supply.quiet_until();
         let creation = match self.step {
-            Step::Subscriptions => self.next_creation(),
+            SubscriberStep::Subscriptions => self.next_creation(),
             _ => None,
         };
         let turn = match self.step {
-            Step::Running => self.next_turn(),
+            SubscriberStep::Running => self.next_turn(),
             _ => None,
         };
         [pause, creation, turn, self.next_question()]
@@ -303,14 +303,14 @@ impl Subscriber {
         tracker: &mut NotificationTracker<'_>,
     ) -> bool {
         let before = connection.pending().len();
-        self.go_on();
-        if self.step < Step::Gone {
+        self.take_next_step();
+        if self.step < SubscriberStep::Gone {
             self.ask_again(connection, now, tracker);
         }
         match self.step {
-            Step::Subscriptions => self.create_subscriptions(connection, now),
-            Step::Items => self.create_items(connection, now),
-            Step::Running => {
+            SubscriberStep::Subscriptions => self.create_subscriptions(connection, now),
+            SubscriberStep::Items => self.create_items(connection, now),
+            SubscriberStep::Running => {
                 self.transfer(connection, now);
                 self.take_all(connection, now);
                 // Those that were lost and are made again.
@@ -319,36 +319,39 @@ impl Subscriber {
                 self.refresh(connection, now);
                 self.turn(connection, now);
             }
-            Step::Quiet => self.quieten(connection, now),
-            Step::Witnessing => self.witness(connection, now),
-            Step::Leaving => self.leave(connection, now),
-            Step::Gone => {}
+            SubscriberStep::Quiet => self.quieten(connection, now),
+            SubscriberStep::Witnessing => self.witness(connection, now),
+            SubscriberStep::Leaving => self.leave(connection, now),
+            SubscriberStep::Gone => {}
         }
-        if self.step < Step::Quiet {
+        if self.step < SubscriberStep::Quiet {
             self.supply(connection, now, tracker);
         }
         connection.pending().len() > before
     }
 
     /// Goes on to the next step when this one is done and the others are as far.
-    fn go_on(&mut self) {
-        if self.step == Step::Subscriptions && self.all_created() && self.allowed >= Step::Items {
-            self.step = Step::Items;
+    fn take_next_step(&mut self) {
+        if self.step == SubscriberStep::Subscriptions
+            && self.all_created()
+            && self.allowed >= SubscriberStep::Items
+        {
+            self.step = SubscriberStep::Items;
             let there = self.by_id.iter().map(|(_, place)| (*place, 0));
             self.to_fill = there.collect();
             self.to_fill.make_contiguous().sort_unstable();
         }
-        if self.allowed >= Step::Witnessing && self.is_quiet() {
-            self.step = self.step.max(Step::Witnessing);
+        if self.allowed >= SubscriberStep::Witnessing && self.is_quiet() {
+            self.step = self.step.max(SubscriberStep::Witnessing);
         }
-        if self.allowed >= Step::Leaving && self.is_told() {
-            self.step = self.step.max(Step::Leaving);
+        if self.allowed >= SubscriberStep::Leaving && self.is_told() {
+            self.step = self.step.max(SubscriberStep::Leaving);
         }
     }
 
     /// Whether all its subscriptions were asked for and answered.
     pub fn has_subscriptions(&self) -> bool {
-        self.step > Step::Subscriptions || self.all_created()
+        self.step > SubscriberStep::Subscriptions || self.all_created()
     }
 
     /// An answer came.
@@ -436,7 +439,7 @@ impl Subscriber {
             PendingRequest::Quiet => self.silenced(Err(status)),
             PendingRequest::Diagnostics(about) => self.told(about, Err(status)),
             PendingRequest::Refresh { .. } => tracker.receipt.refresh_refused(status.bits()),
-            PendingRequest::Delete { .. } => self.step = Step::Gone,
+            PendingRequest::Delete { .. } => self.step = SubscriberStep::Gone,
         }
     }
 

@@ -8,7 +8,7 @@ use wire::template::walk::{Fields, Notification, Notifications, PublishResponse,
 use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
-use super::{BACKLOG, Post, Step, Subscriber, is};
+use super::{BACKLOG, Post, Subscriber, SubscriberStep, is};
 use crate::engine::recorder::NotificationTracker;
 use crate::work::events::Places;
 
@@ -355,7 +355,7 @@ impl Subscriber {
         tracker: &mut NotificationTracker<'_>,
     ) {
         // What the deletion of subscriptions ends, or the end of the connection, was not refused.
-        if self.step >= Step::Leaving || is(status, StatusCode::BadConnectionClosed) {
+        if self.step >= SubscriberStep::Leaving || is(status, StatusCode::BadConnectionClosed) {
             return;
         }
         tracker.receipt.publish_refused(status.bits());
@@ -375,7 +375,7 @@ impl Subscriber {
         }
         // A session that has given all away has none, until it has others.
         let bare = is(status, StatusCode::BadNoSubscription) && !self.passes_on();
-        if bare && self.step == Step::Running {
+        if bare && self.step == SubscriberStep::Running {
             for place in self.there() {
                 if let Some(number) = self.number(place) {
                     let at = self.at(now.mono);

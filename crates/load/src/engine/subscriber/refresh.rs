@@ -64,6 +64,8 @@ impl Subscriber {
             return tracker.receipt.refresh_refused(status.bits());
         }
         let (sent, now) = (self.at(sent), self.at(now.mono));
-        tracker.receipt.step(receipt::Step::Refresh, sent, now, 1);
+        tracker
+            .receipt
+            .step(receipt::SetUpStep::Refresh, sent, now, 1);
     }
 }

@@ -11,7 +11,7 @@ use wire::time::{Instant, Now};
 use wire::types::{CreateSubscriptionResponse, StatusCode};
 
 use super::churn::Turning;
-use super::{BACKLOG, CREATING, PendingRequest, Step, Subscriber, millis};
+use super::{BACKLOG, CREATING, PendingRequest, Subscriber, SubscriberStep, millis};
 use crate::engine::recorder::NotificationTracker;
 use crate::work::events;
 
@@ -28,7 +28,7 @@ impl Subscriber {
             return None;
         }
         let began = self.began?;
-        if self.step > Step::Subscriptions {
+        if self.step > SubscriberStep::Subscriptions {
             // One that was lost: at once.
             return Some(began);
         }
@@ -77,13 +77,13 @@ impl Subscriber {
             Ok(_) => return self.refuse(StatusCode::BadUnknownResponse),
             Err(status) => return self.refuse(status),
         };
-        let step = receipt::Step::CreateSubscription;
+        let step = receipt::SetUpStep::CreateSubscription;
         tracker
             .receipt
             .step(step, self.at(sent), self.at(now.mono), 1);
         self.supply.round_trip(now.mono.since(sent));
         self.note_subscription(place, &response, now, tracker);
-        if self.step == Step::Running {
+        if self.step == SubscriberStep::Running {
             self.to_fill.push_back((place, 0));
         }
     }
@@ -173,8 +173,8 @@ impl Subscriber {
 
     /// Once all items are asked for and answered.
     pub(super) fn done_with_items(&mut self) {
-        if self.step == Step::Items && self.to_fill.is_empty() && self.creating() == 0 {
-            self.step = Step::Running;
+        if self.step == SubscriberStep::Items && self.to_fill.is_empty() && self.creating() == 0 {
+            self.step = SubscriberStep::Running;
         }
     }
 
@@ -192,7 +192,7 @@ impl Subscriber {
                 let (sent, now) = (self.at(sent), self.at(now.mono));
                 tracker
                     .receipt
-                    .step(receipt::Step::CreateItems, sent, now, created);
+                    .step(receipt::SetUpStep::CreateItems, sent, now, created);
             }
             Err(status) => {
                 for _ in 0..which.1 {

@@ -6,7 +6,7 @@ use wire::service::Response;
 use wire::time::Now;
 use wire::types::{ReadResponse, SetPublishingModeRequest, StatusCode};
 
-use super::{PendingRequest, Step, Subscriber};
+use super::{PendingRequest, Subscriber, SubscriberStep};
 use crate::diagnostics::{self, About};
 
 /// What a session does between the end of the measurement and the deletion.
@@ -28,7 +28,7 @@ pub enum Witness {
 
 /// What the server said.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct ServerCounts {
     /// Of itself and of sessions.
     pub sessions: Option<Result<ReadResponse, StatusCode>>,
     /// Of subscriptions.
@@ -37,19 +37,20 @@ pub struct Heard {
 
 impl Subscriber {
     /// What the server said, if this session asked it.
-    pub fn heard(&mut self) -> Option<Heard> {
+    pub fn heard(&mut self) -> Option<ServerCounts> {
         let asks = matches!(self.orders.witness, Witness::Asks { .. });
         asks.then(|| std::mem::take(&mut self.heard))
     }
 
     /// Whether nothing is to be expected any more of its subscriptions, unless it says so itself.
     pub fn is_quiet(&self) -> bool {
-        self.step > Step::Quiet || self.step == Step::Quiet && self.quiet
+        self.step > SubscriberStep::Quiet || self.step == SubscriberStep::Quiet && self.quiet
     }
 
     /// Whether the server has told what it was asked, as far as it did.
     pub fn is_told(&self) -> bool {
-        self.step > Step::Witnessing || self.step == Step::Witnessing && self.next().is_none()
+        self.step > SubscriberStep::Witnessing
+            || self.step == SubscriberStep::Witnessing && self.next().is_none()
     }
 
     /// Part 4, 5.14.4: without publishing, no more notifications are sent.

@@ -16,12 +16,12 @@ use pubsub::Tolerance;
 use pubsub::security::KeyRing;
 
 use self::fragments::Fragments;
-use self::packet::{Found, Payload, To};
+use self::packet::{PacketContent, Payload, To};
 use super::Place;
 use super::address::PORT;
 use super::arrivals::Came;
 use super::choice::Choice;
-use super::heard::{Captured, Heard};
+use super::heard::{Captured, ListenerReport};
 use super::received::{Ending, Received};
 
 /// What is taken out of a capture.
@@ -43,7 +43,11 @@ pub struct Reading {
 ///
 /// # Errors
 /// It cannot be read, or is no capture. One that ends in the middle is read up to there.
-pub fn read_capture(file: &Path, plan: Reading, stop: &AtomicBool) -> Result<Heard, CaptureError> {
+pub fn read_capture(
+    file: &Path,
+    plan: Reading,
+    stop: &AtomicBool,
+) -> Result<ListenerReport, CaptureError> {
     let source = BufReader::with_capacity(1 << 16, File::open(file)?);
     read(source, &file.display().to_string(), plan, stop)
 }
@@ -53,7 +57,7 @@ fn read(
     name: &str,
     mut plan: Reading,
     stop: &AtomicBool,
-) -> Result<Heard, CaptureError> {
+) -> Result<ListenerReport, CaptureError> {
     let mut captures = Captures::begin(source)?;
     let mut captured = Captured {
         format: captures.format().to_owned(),
@@ -82,18 +86,18 @@ fn read(
         let Packet { link, at, whole } = packet;
         let assembled;
         let mut found = packet::find(link, &bytes);
-        if let Found::Fragment(Some(part)) = found
+        if let PacketContent::Fragment(Some(part)) = found
             && let Some(datagram) = fragments.take(part, at)
         {
             assembled = datagram;
             // Its time is that of the part that made it whole, as a socket has it.
             found = packet::udp(&assembled, part.of.from, part.of.to);
         }
-        let Found::Payload(it) = found else {
+        let PacketContent::Payload(it) = found else {
             match found {
-                Found::Fragment(Some(_)) => {}
-                Found::Fragment(None) => captured.fragments += 1,
-                Found::UnknownLink => *captured.unknown_links.entry(link).or_default() += 1,
+                PacketContent::Fragment(Some(_)) => {}
+                PacketContent::Fragment(None) => captured.fragments += 1,
+                PacketContent::UnknownLink => *captured.unknown_links.entry(link).or_default() += 1,
                 _ => captured.others += 1,
             }
             continue;

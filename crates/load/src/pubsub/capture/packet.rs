@@ -14,7 +14,7 @@ const UDP: u8 = 17;
 
 /// What a packet is.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum PacketContent<'a> {
     /// A datagram, or a frame of UADP.
     Payload(Payload<'a>),
     /// A part of a datagram; none if the capture has not all of it.
@@ -50,7 +50,7 @@ pub enum To {
 }
 
 /// Finds the payload of a packet of a link (LINKTYPE_).
-pub fn find(link: u32, packet: &[u8]) -> Found<'_> {
+pub fn find(link: u32, packet: &[u8]) -> PacketContent<'_> {
     let inside = |at: usize| packet.get(at..).unwrap_or_default();
     match link {
         // The family of addresses, in the byte order of who captured it.
@@ -59,16 +59,16 @@ pub fn find(link: u32, packet: &[u8]) -> Found<'_> {
         12 | 14 | 101 | 228 | 229 => ip(packet),
         113 => cooked(packet, 14, 6, 16),
         276 => cooked(packet, 0, 12, 20),
-        _ => Found::UnknownLink,
+        _ => PacketContent::UnknownLink,
     }
 }
 
-fn ethernet(bytes: &[u8]) -> Found<'_> {
+fn ethernet(bytes: &[u8]) -> PacketContent<'_> {
     by_type(Frame::of(bytes), bytes)
 }
 
 /// A frame of Linux's "any", which has no address that it went to: the type of what is in it, who sent it, where it begins.
-fn cooked(bytes: &[u8], kind: usize, from: usize, at: usize) -> Found<'_> {
+fn cooked(bytes: &[u8], kind: usize, from: usize, at: usize) -> PacketContent<'_> {
     // A tag stands in front of what is in it, as in a frame.
     let tagged = VLANS.contains(&be16(bytes, kind)).then(|| be16(bytes, at));
     let frame = Frame {
@@ -81,36 +81,36 @@ fn cooked(bytes: &[u8], kind: usize, from: usize, at: usize) -> Found<'_> {
     by_type(frame, bytes)
 }
 
-fn by_type(frame: Frame, bytes: &[u8]) -> Found<'_> {
+fn by_type(frame: Frame, bytes: &[u8]) -> PacketContent<'_> {
     let inside = bytes.get(frame.at..).unwrap_or_default();
     match frame.kind {
         IPV4 | IPV6 => ip(inside),
-        UADP => Found::Payload(Payload {
+        UADP => PacketContent::Payload(Payload {
             source: Source::Mac(frame.from),
             to: To::Mac(frame.to),
             vlan: frame.vlan,
             len: inside.len(),
             bytes: inside,
         }),
-        _ => Found::Other,
+        _ => PacketContent::Other,
     }
 }
 
-fn ip(packet: &[u8]) -> Found<'_> {
+fn ip(packet: &[u8]) -> PacketContent<'_> {
     match packet.first().map(|it| it >> 4) {
         Some(4) => ipv4(packet),
         Some(6) => ipv6(packet),
-        _ => Found::Other,
+        _ => PacketContent::Other,
     }
 }
 
-fn ipv4(packet: &[u8]) -> Found<'_> {
+fn ipv4(packet: &[u8]) -> PacketContent<'_> {
     let Some(head) = packet.first_chunk::<20>() else {
-        return Found::Other;
+        return PacketContent::Other;
     };
     let (from, to) = (address4(head, 12), address4(head, 16));
     if byte(head, 9) != UDP {
-        return Found::Other;
+        return PacketContent::Other;
     }
     let begin = (usize::from(byte(head, 0) & 0x0f) * 4).max(20);
     let place = be16(head, 6);
@@ -118,7 +118,7 @@ fn ipv4(packet: &[u8]) -> Found<'_> {
     if place & 0x3fff != 0 {
         // Behind its end short frames are filled up.
         let bytes = packet.get(begin..usize::from(be16(head, 2)));
-        return Found::Fragment(bytes.map(|bytes| Part {
+        return PacketContent::Fragment(bytes.map(|bytes| Part {
             of: Name {
                 from,
                 to,
@@ -132,9 +132,9 @@ fn ipv4(packet: &[u8]) -> Found<'_> {
     udp(packet.get(begin..).unwrap_or_default(), from, to)
 }
 
-fn ipv6(packet: &[u8]) -> Found<'_> {
+fn ipv6(packet: &[u8]) -> PacketContent<'_> {
     let Some(head) = packet.first_chunk::<40>() else {
-        return Found::Other;
+        return PacketContent::Other;
     };
     let (from, to) = (address6(head, 8), address6(head, 24));
     let mut next = byte(head, 6);
@@ -144,15 +144,15 @@ fn ipv6(packet: &[u8]) -> Found<'_> {
             UDP => return udp(packet.get(at..).unwrap_or_default(), from, to),
             44 => {
                 let Some(part) = packet.get(at..).and_then(<[u8]>::first_chunk::<8>) else {
-                    return Found::Other;
+                    return PacketContent::Other;
                 };
                 if byte(part, 0) != UDP {
-                    return Found::Other;
+                    return PacketContent::Other;
                 }
                 let number = part.last_chunk().copied().unwrap_or_default();
                 let place = be16(part, 2);
                 let bytes = packet.get(at + 8..40 + usize::from(be16(head, 4)));
-                return Found::Fragment(bytes.map(|bytes| Part {
+                return PacketContent::Fragment(bytes.map(|bytes| Part {
                     of: Name {
                         from,
                         to,
@@ -166,24 +166,24 @@ fn ipv6(packet: &[u8]) -> Found<'_> {
             // Hop by hop, routing, destination: the next one, and a length in eights of bytes.
             0 | 43 | 60 => {
                 let Some(&[following, len]) = packet.get(at..).and_then(<[u8]>::first_chunk) else {
-                    return Found::Other;
+                    return PacketContent::Other;
                 };
                 next = following;
                 at += 8 + usize::from(len) * 8;
             }
-            _ => return Found::Other,
+            _ => return PacketContent::Other,
         }
     }
 }
 
 /// A datagram with its header.
-pub fn udp(segment: &[u8], from: IpAddr, to: IpAddr) -> Found<'_> {
+pub fn udp(segment: &[u8], from: IpAddr, to: IpAddr) -> PacketContent<'_> {
     let len = usize::from(be16(segment, 4));
     let (Some(bytes), true) = (segment.get(8..), len >= 8) else {
-        return Found::Other;
+        return PacketContent::Other;
     };
     let len = len - 8;
-    Found::Payload(Payload {
+    PacketContent::Payload(Payload {
         source: Source::Ip(from),
         to: To::Port(to, be16(segment, 2)),
         vlan: None,

@@ -168,7 +168,7 @@ impl Writer {
     }
 }
 
-fn try_read(bytes: &[u8], to: Option<&str>) -> Result<Heard, CaptureError> {
+fn try_read(bytes: &[u8], to: Option<&str>) -> Result<ListenerReport, CaptureError> {
     let plan = Reading {
         to: to.map(|it| it.parse().unwrap()),
         datagrams: None,
@@ -179,7 +179,7 @@ fn try_read(bytes: &[u8], to: Option<&str>) -> Result<Heard, CaptureError> {
     read(bytes, "a.pcap", plan, &AtomicBool::new(false))
 }
 
-fn heard(bytes: &[u8]) -> Heard {
+fn heard(bytes: &[u8]) -> ListenerReport {
     try_read(bytes, None).unwrap()
 }
 
@@ -190,7 +190,7 @@ fn one_missing(write: &mut dyn FnMut(u64, Vec<u8>)) {
     }
 }
 
-fn is_as_sent(heard: &Heard, format: &str) {
+fn is_as_sent(heard: &ListenerReport, format: &str) {
     let captured = heard.capture.as_ref().unwrap();
     assert_eq!(captured.format, format);
     assert!(!captured.torn);

@@ -28,7 +28,7 @@ pub struct Processed {
 
 /// What came of a step.
 #[derive(Debug)]
-pub struct Step {
+pub struct ProcessedStep {
     /// Values of the interval that were looked at.
     pub looked: usize,
     /// All that were, those before it too: what the step took.
@@ -111,7 +111,13 @@ impl Processed {
 
     /// Looks at most at so many values, of the next interval. `nanos` is now, `anchor` real time at the origin of monotonic
     /// time.
-    pub fn step(&mut self, history: &History, most: usize, nanos: u64, anchor: i64) -> Step {
+    pub fn step(
+        &mut self,
+        history: &History,
+        most: usize,
+        nanos: u64,
+        anchor: i64,
+    ) -> ProcessedStep {
         let count = Cell::new(0_usize);
         let page = |span: &Span, most: usize| {
             let page = history.page(span, most, nanos, anchor);
@@ -137,7 +143,7 @@ impl Processed {
         let looked = read.values.len();
         if let Some(after) = read.rest.and_then(|rest| rest.after) {
             self.within = Some((fold, after));
-            return Step {
+            return ProcessedStep {
                 looked,
                 read: count.get(),
                 outcome: None,
@@ -149,7 +155,7 @@ impl Processed {
         };
         self.next = full;
         let outcome = fold.finish(known(&page));
-        Step {
+        ProcessedStep {
             looked,
             read: count.get(),
             outcome: Some(outcome),

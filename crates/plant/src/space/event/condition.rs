@@ -38,7 +38,7 @@ pub struct Comment {
 
 /// What a condition is at one moment.
 #[derive(Debug, Clone, PartialEq)]
-pub struct State {
+pub struct ConditionState {
     /// The event that made it so: odd ones made it active.
     pub n: u64,
     /// Whether it is watched at all.
@@ -57,7 +57,7 @@ pub struct State {
     pub comment: Arc<Comment>,
 }
 
-impl State {
+impl ConditionState {
     /// Part 9, 5.5.2: whether it is of interest to those who ask for all that is.
     pub fn retain(&self) -> bool {
         self.enabled && (self.active || !self.acked || !self.confirmed)
@@ -114,9 +114,9 @@ impl Kept {
         activation == 0 || list.iter().any(|(n, at)| *n == activation && *at <= nanos)
     }
 
-    fn state(&self, n: u64, nanos: u64) -> State {
+    fn state(&self, n: u64, nanos: u64) -> ConditionState {
         let activation = activation(n);
-        State {
+        ConditionState {
             n,
             enabled: self.enabled(nanos),
             active: n % 2 == 1,
@@ -144,7 +144,7 @@ impl Condition {
     }
 
     /// What it was when event `n` was the last one, at that time in nanoseconds.
-    pub fn state(&self, n: u64, nanos: u64) -> State {
+    pub fn state(&self, n: u64, nanos: u64) -> ConditionState {
         self.lock().state(n, nanos)
     }
 
@@ -165,7 +165,7 @@ impl Condition {
         comment: Comment,
         n: u64,
         nanos: u64,
-        enter: impl FnOnce(State) -> u64,
+        enter: impl FnOnce(ConditionState) -> u64,
     ) -> Result<(), Refused> {
         let mut kept = self.lock();
         let state = kept.state(n, nanos);

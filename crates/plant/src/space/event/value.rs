@@ -4,7 +4,7 @@ use wire::types::{
     ByteString, DateTime, LocalizedText, NodeId, ObjectId, ObjectTypeId, StatusCode, Variant,
 };
 
-use super::condition::State;
+use super::condition::ConditionState;
 use super::source::LIMITS;
 use super::{Audit, Event, EventKind, Field};
 use crate::space::encode;
@@ -64,7 +64,7 @@ impl Field {
         })
     }
 
-    fn of_condition(self, event: &Event<'_>, state: &State) -> Option<Variant> {
+    fn of_condition(self, event: &Event<'_>, state: &ConditionState) -> Option<Variant> {
         let (_, source) = event.from?;
         let class = match event.kind {
             EventKind::SystemOffNormalAlarmType => ObjectTypeId::SystemConditionClassType,
@@ -101,7 +101,7 @@ impl Field {
         })
     }
 
-    fn of_alarm(self, event: &Event<'_>, state: &State) -> Option<Variant> {
+    fn of_alarm(self, event: &Event<'_>, state: &ConditionState) -> Option<Variant> {
         let (group, _) = event.from?;
         if !event.kind.is_a(self.of()) {
             return None;

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use wire::time::Now;
 use wire::types::{NodeId, ObjectId, StatusCode};
 
-use super::condition::{About, Comment, Deed, State};
+use super::condition::{About, Comment, ConditionState, Deed};
 use super::source::LIMITS;
 use super::{Audit, Audits, EventKind, Group, Source};
 
@@ -72,7 +72,7 @@ pub struct Event<'a> {
     /// What it says.
     pub message: String,
     /// The state of the condition that it tells.
-    pub state: Option<State>,
+    pub state: Option<ConditionState>,
     /// What a client did.
     pub audit: Option<Arc<Audit>>,
 }
@@ -85,7 +85,7 @@ pub struct Notice {
     group: usize,
     source: usize,
     deed: Deed,
-    state: State,
+    state: ConditionState,
 }
 
 /// Entries of the journal that are kept for those who look back.
@@ -276,7 +276,7 @@ impl Events {
     }
 
     /// What follows from the number of the event.
-    fn fill(&self, group: &Group, k: usize, mut state: State) -> State {
+    fn fill(&self, group: &Group, k: usize, mut state: ConditionState) -> ConditionState {
         state.level = match state.n {
             0 => None,
             n => group.level((n - 1) / 2),
@@ -289,7 +289,7 @@ impl Events {
     }
 
     /// What the condition of a source is now; none if it has none.
-    pub fn state(&self, group: usize, source: usize, nanos: u64) -> Option<State> {
+    pub fn state(&self, group: usize, source: usize, nanos: u64) -> Option<ConditionState> {
         let group = self.groups.get(group)?;
         let condition = group.sources.get(source)?.condition.as_ref()?;
         let state = condition.state(group.raised(source, nanos), nanos);
@@ -337,7 +337,8 @@ impl Events {
             };
             for k in sources {
                 let event = self.current(*at, k, nanos);
-                let event = event.filter(|event| event.state.as_ref().is_some_and(State::retain));
+                let event =
+                    event.filter(|event| event.state.as_ref().is_some_and(ConditionState::retain));
                 if let Some(event) = event {
                     tell(&event);
                 }
@@ -495,7 +496,7 @@ impl Events {
 }
 
 /// The state of a condition in words.
-fn told(source: &Source, state: &State) -> String {
+fn told(source: &Source, state: &ConditionState) -> String {
     let level = state.level.and_then(|at| LIMITS.get(at));
     match (state.active, level) {
         _ if !state.enabled => format!("{} is disabled", source.name),

@@ -16,7 +16,8 @@ use wire::types::{
 };
 
 use super::{
-    Delivery, Filter, Item, Message, Parameters, Subscription, Terms, Tick, Watch, status_change,
+    Delivery, Filter, Item, Message, Parameters, Subscription, Terms, Tick, WatchedAttribute,
+    status_change,
 };
 use crate::slots::SlotId;
 use crate::space::attribute::Timestamps;
@@ -75,8 +76,8 @@ fn stamp(source: i64) -> Stamp {
 }
 
 /// The value of a node.
-fn watch(node: NodeIndex, mode: MonitoringMode) -> Watch {
-    Watch {
+fn watch(node: NodeIndex, mode: MonitoringMode) -> WatchedAttribute {
+    WatchedAttribute {
         node,
         attribute: 13,
         range: NumericRange::None,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use record::Ledger;
 use record::receipt::{
-    Account, Counter, Head, ItemTerms, Monitoring, Places, Receipt, Seat, SubscriptionTerms, Watch,
+    Account, Counter, Head, ItemTerms, Monitoring, Places, Receipt, Seat, SubscriptionTerms,
+    WatchedValue,
 };
 use wire::template::walk::{self, Notification, Notifications};
 use wire::time::Instant;
@@ -106,7 +107,7 @@ impl Pair {
             queue_size: item.queue_size,
             discard_oldest: item.discard_oldest,
             held_back: 0,
-            watch: Watch::Counter(Counter {
+            watch: WatchedValue::Counter(Counter {
                 update_ns: update_ms * 1_000_000,
                 exact: true,
                 origin: Some(0),

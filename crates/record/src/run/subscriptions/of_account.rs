@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Found, Intervals,
+    ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Incident, Intervals,
     Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
-use crate::receipt::{Account, Cause, Event, EventKind, Row, Seat, Spread, Step, Stretch};
+use crate::receipt::{Account, Cause, Event, EventKind, Row, Seat, SetUpStep, Spread, Stretch};
 use crate::run::{ClockBound, Figure, Status};
 
 /// Subscriptions that are listed one by one; more are in the distributions.
@@ -247,7 +247,7 @@ fn rests_on(account: &Account, events: bool) -> Vec<String> {
     rests
 }
 
-fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Found> {
+fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Incident> {
     let (values, places) = (&whole.values, &whole.places);
     let ended = account.rows.iter().filter(|row| row.ended.is_some());
     let from = account.measured_from.unwrap_or(0);
@@ -288,7 +288,7 @@ fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Found> {
                 }
                 _ => account.firsts.of(cause).copied(),
             };
-            (count > 0).then(|| Found {
+            (count > 0).then(|| Incident {
                 cause: cause.name().to_owned(),
                 count,
                 first: event.map(|event| First::of(&event, from, names)),
@@ -298,7 +298,7 @@ fn causes(account: &Account, whole: &Stretch, names: &Names<'_>) -> Vec<Found> {
 }
 
 fn steps(account: &Account) -> Vec<StepTaken> {
-    Step::ALL
+    SetUpStep::ALL
         .iter()
         .zip(&account.steps)
         .filter_map(|(step, times)| {

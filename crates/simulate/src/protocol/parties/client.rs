@@ -16,7 +16,7 @@ use wire::types::{
 
 use super::{Client, Server, fill, now};
 use crate::protocol::costs::Costs;
-use crate::protocol::course::Step;
+use crate::protocol::course::ProtocolStep;
 
 /// What is done after some time.
 pub enum Task {
@@ -43,14 +43,14 @@ pub struct Caller {
     costs: Costs,
     /// On a connection of its own for GetEndpoints.
     discovers: bool,
-    doing: Step,
+    doing: ProtocolStep,
     began: u64,
     /// How much of opening the channel was judging a certificate.
     checked: u64,
     /// Whether the next job of the connection seals a chunk; else it opens one.
     seals: bool,
     reads: u32,
-    steps: Vec<(Step, u64, u64)>,
+    steps: Vec<(ProtocolStep, u64, u64)>,
     ended: bool,
     failed: Option<String>,
 }
@@ -93,7 +93,7 @@ impl Caller {
             random,
             costs,
             discovers,
-            doing: Step::Connect,
+            doing: ProtocolStep::Connect,
             began,
             checked: 0,
             seals: true,
@@ -103,9 +103,9 @@ impl Caller {
             failed: None,
         };
         if discovers {
-            caller.doing = Step::Discover;
+            caller.doing = ProtocolStep::Discover;
         } else {
-            caller.done(Step::Connect, Step::Hello, time);
+            caller.done(ProtocolStep::Connect, ProtocolStep::Hello, time);
         }
         caller
     }
@@ -114,7 +114,7 @@ impl Caller {
         &mut self.connection
     }
 
-    pub fn doing(&self) -> Step {
+    pub fn doing(&self) -> ProtocolStep {
         self.doing
     }
 
@@ -129,7 +129,7 @@ impl Caller {
     }
 
     /// What was done, and why nothing more was.
-    pub fn finish(self) -> (Vec<(Step, u64, u64)>, Option<String>) {
+    pub fn finish(self) -> (Vec<(ProtocolStep, u64, u64)>, Option<String>) {
         (self.steps, self.failed)
     }
 
@@ -137,8 +137,10 @@ impl Caller {
     pub fn wrote_last(&mut self, time: u64) {
         match self.failed {
             Some(_) => {}
-            None if self.discovers => self.done(Step::Discover, Step::Discover, time),
-            None => self.done(Step::CloseChannel, Step::CloseChannel, time),
+            None if self.discovers => {
+                self.done(ProtocolStep::Discover, ProtocolStep::Discover, time)
+            }
+            None => self.done(ProtocolStep::CloseChannel, ProtocolStep::CloseChannel, time),
         }
     }
 
@@ -150,7 +152,7 @@ impl Caller {
         }
     }
 
-    fn done(&mut self, step: Step, next: Step, time: u64) {
+    fn done(&mut self, step: ProtocolStep, next: ProtocolStep, time: u64) {
         self.steps.push((step, self.began, time - self.began));
         (self.began, self.doing) = (time, next);
     }
@@ -165,7 +167,7 @@ impl Caller {
         while let Some(event) = self.connection.poll_event(now(time)) {
             match event {
                 Event::Acknowledged(_) if !self.discovers => {
-                    self.done(Step::Hello, Step::OpenChannel, time);
+                    self.done(ProtocolStep::Hello, ProtocolStep::OpenChannel, time);
                 }
                 Event::Opened { renewed: false, .. } => self.opened(time),
                 Event::Response { body, .. } => {
@@ -190,9 +192,9 @@ impl Caller {
             if seals {
                 cost = self.costs.sign + self.costs.check;
                 wait = self.costs.ask;
-                if self.doing == Step::OpenChannel {
+                if self.doing == ProtocolStep::OpenChannel {
                     self.checked = (self.costs.check + self.costs.ask) as u64;
-                    let check = (Step::CheckCertificate, self.began, self.checked);
+                    let check = (ProtocolStep::CheckCertificate, self.began, self.checked);
                     self.steps.push(check);
                     self.began += self.checked;
                 }
@@ -228,7 +230,7 @@ impl Caller {
             };
             return self.send(request, time);
         }
-        self.done(Step::OpenChannel, Step::CreateSession, time);
+        self.done(ProtocolStep::OpenChannel, ProtocolStep::CreateSession, time);
         let config = Config {
             name: self.client.session_name.clone(),
             identity: self.client.identity.clone().filter(|_| self.is_secured()),
@@ -283,19 +285,19 @@ impl Caller {
         let response = Response::decode(body, &Limits::for_message_size(most))
             .map_err(|error| error.to_string())?;
         match (response, self.doing) {
-            (Response::GetEndpoints(_), Step::Discover) => self.leave(time),
-            (Response::CreateSession(response), Step::CreateSession) => {
+            (Response::GetEndpoints(_), ProtocolStep::Discover) => self.leave(time),
+            (Response::CreateSession(response), ProtocolStep::CreateSession) => {
                 self.created(response, todo)?;
             }
-            (Response::ActivateSession(response), Step::ActivateSession) => {
+            (Response::ActivateSession(response), ProtocolStep::ActivateSession) => {
                 let session = self.session.as_mut().ok_or("no session")?;
                 session
                     .activated(response)
                     .map_err(|error| error.to_string())?;
-                self.done(Step::ActivateSession, Step::Read, time);
+                self.done(ProtocolStep::ActivateSession, ProtocolStep::Read, time);
                 self.read_or_close(time);
             }
-            (response @ Response::Read(_), Step::Read) => {
+            (response @ Response::Read(_), ProtocolStep::Read) => {
                 let response: ReadResponse = response
                     .try_into()
                     .map_err(|error: wire::service::CallError| error.to_string())?;
@@ -304,12 +306,12 @@ impl Caller {
                 if got != want {
                     return Err(format!("{got} values (want {want})"));
                 }
-                self.done(Step::Read, Step::Read, time);
+                self.done(ProtocolStep::Read, ProtocolStep::Read, time);
                 self.reads += 1;
                 self.read_or_close(time);
             }
-            (Response::CloseSession(_), Step::CloseSession) => {
-                self.done(Step::CloseSession, Step::CloseChannel, time);
+            (Response::CloseSession(_), ProtocolStep::CloseSession) => {
+                self.done(ProtocolStep::CloseSession, ProtocolStep::CloseChannel, time);
                 self.leave(time);
             }
             (response, _) => {
@@ -339,7 +341,11 @@ impl Caller {
 
     /// The session is there and checked: now the user.
     fn activate(&mut self, time: u64, todo: &mut Vec<Todo>) {
-        self.done(Step::CreateSession, Step::ActivateSession, time);
+        self.done(
+            ProtocolStep::CreateSession,
+            ProtocolStep::ActivateSession,
+            time,
+        );
         let user = &self.client.user;
         let request = match self.session.as_mut() {
             Some(session) => match session.activate(user, None, now(time)) {
@@ -378,7 +384,7 @@ impl Caller {
             };
             return self.send(request, time);
         }
-        self.doing = Step::CloseSession;
+        self.doing = ProtocolStep::CloseSession;
         if let Some(session) = &mut self.session {
             let request = session.close_request(true, now(time));
             self.send(request, time);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fleet::Band;
 use fleet::frame::unpack;
 use load::engine::{Control, Progress};
-use load::pubsub::{Heard, Published};
+use load::pubsub::{ListenerReport, Published};
 use record::run::{ClockBound, Figure, Fingerprint, UsageSeries};
 
 use super::super::role::{OfListeners, OfPublisher};
@@ -172,7 +172,7 @@ pub fn begun(cast: &mut Cast, agent: usize, control: &Control) -> anyhow::Result
 pub fn bound(
     cast: &Cast,
     taken: &[(Option<usize>, Option<i64>)],
-    heard: &[(Heard, Figure<u64>)],
+    heard: &[(ListenerReport, Figure<u64>)],
 ) -> ClockBound {
     let errors = taken
         .iter()

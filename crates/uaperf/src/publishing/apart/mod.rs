@@ -18,9 +18,9 @@ use super::phase::Asked;
 use super::publisher::Publisher;
 use crate::fleet::{Roles, Spec, now_ns};
 use crate::global::Global;
-use crate::quick::usage::Watch;
+use crate::quick::usage::UsageWatch;
 use cast::{Cast, begun};
-use sides::{Course, Whole, hear_here, hear_there};
+use sides::{PhaseWatched, Whole, hear_here, hear_there};
 
 impl Asked {
     /// Whether somebody is on another host.
@@ -66,14 +66,14 @@ impl Asked {
         let (tasks, many) = self.tasks(phase, &at, (&secured, &secret), roles.count())?;
         roles.begin(tasks, &many, control)?;
         let mut cast = Cast::of(roles, self.publish_on.is_some());
-        let watch = Watch::start(asked).context("cannot start a thread")?;
+        let watch = UsageWatch::start(asked).context("cannot start a thread")?;
         let origin_ns = match (&mut publisher, cast.publisher) {
             (Some(it), _) => it.begin([&secret, &None], &secured.text)?,
             (None, Some(agent)) => begun(&mut cast, agent, control)?,
             (None, None) => now(),
         };
         cast.began_ns = now_ns();
-        let course = Course {
+        let course = PhaseWatched {
             quiet,
             control,
             watch,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use load::engine::Control;
-use load::pubsub::{Delay, Heard};
+use load::pubsub::{Delay, ListenerReport};
 use load::transport::Clock;
 use plan::{Phase, Work};
 use record::Tally;
@@ -17,16 +17,16 @@ use super::cast::{Cast, bound, refused};
 use crate::failure::Failure;
 use crate::fleet::Hint;
 use crate::quick::live::Watcher;
-use crate::quick::usage::Watch;
+use crate::quick::usage::UsageWatch;
 
 /// An agent that was told to end has so long to say what it did.
 const ENDING: Duration = Duration::from_secs(15);
 
 /// What a phase is watched with.
-pub struct Course<'a> {
+pub struct PhaseWatched<'a> {
     pub quiet: bool,
     pub control: &'a Control,
-    pub watch: Watch,
+    pub watch: UsageWatch,
     /// When the publisher began, on our wall clock.
     pub origin_ns: u64,
 }
@@ -46,7 +46,7 @@ pub fn hear_here(
     cast: &mut Cast,
     open: Open,
     secured: &Secured,
-    course: Course<'_>,
+    course: PhaseWatched<'_>,
 ) -> anyhow::Result<Whole> {
     let ahead = cast.between(None, cast.began_ns);
     let ahead_ns = ahead.map(|it| it.middle() as i64);
@@ -90,9 +90,9 @@ pub fn hear_there(
     cast: &mut Cast,
     at: &Url,
     mut publisher: Option<&mut Publisher>,
-    course: Course<'_>,
+    course: PhaseWatched<'_>,
 ) -> anyhow::Result<Whole> {
-    let Course {
+    let PhaseWatched {
         quiet,
         control,
         watch,
@@ -181,7 +181,7 @@ pub fn hear_there(
             None => Failure::new("nobody listened").into(),
         });
     }
-    let compared = |it: &Heard| {
+    let compared = |it: &ListenerReport| {
         let mut streams = it.streams.iter();
         streams.any(|it| matches!(it.delay, Delay::Compared(_)))
     };

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use load::engine::Control;
 use observe::{
-    Account, Aligned, Meter, NotAvailable, Step, Taken, Tree, Within, above_idle, domains, idle,
+    Account, Aligned, LoadStep, Meter, NotAvailable, Taken, Tree, Within, above_idle, domains, idle,
 };
 use plan::unit::duration;
 use record::run::{Energy, Figure, Mean, Phase};
@@ -107,7 +107,7 @@ pub struct Counting<'a> {
     /// Without load.
     before: (f64, f64),
     /// What was made for the meter's clock.
-    step: Option<Step>,
+    step: Option<LoadStep>,
     sampler: Option<Result<Sampler, NotAvailable>>,
 }
 
@@ -206,7 +206,7 @@ impl Args {
             );
         }
         let before = pause(clock, idle, control);
-        let step = step.map(|(idle_from_s, (from_s, to_s))| Step {
+        let step = step.map(|(idle_from_s, (from_s, to_s))| LoadStep {
             idle_from_s,
             from_s,
             to_s,
@@ -244,7 +244,7 @@ impl Args {
     fn read(
         &self,
         until_s: f64,
-        step: Option<&Step>,
+        step: Option<&LoadStep>,
         control: &Control,
     ) -> Option<(String, Result<Placed, NotAvailable>)> {
         let file = self.meter.as_deref()?;
@@ -286,7 +286,7 @@ impl Args {
 }
 
 /// On our clock, as a step of load tells it.
-fn placed(meter: Meter, step: Option<&Step>) -> Result<Placed, NotAvailable> {
+fn placed(meter: Meter, step: Option<&LoadStep>) -> Result<Placed, NotAvailable> {
     let aligned = step.map(|step| meter.align(step)).transpose()?;
     Ok(Placed {
         meter: meter.moved(aligned.map_or(0.0, |it| it.offset_s)),

@@ -7,12 +7,12 @@ use plan::unit::duration::nanos;
 use record::run::{Figure, GapOf, LinkUsage, Means, Source, Usage, UsageSeries};
 
 use super::detail;
-use crate::elsewhere::{Course, Known, Point};
+use crate::elsewhere::{Known, Point, SampleCourse};
 
 /// Over a window of a phase that began at `began`.
 pub fn series(
     known: &Known,
-    course: &Course,
+    course: &SampleCourse,
     began: Instant,
     window_ns: (u64, u64),
 ) -> UsageSeries {
@@ -75,7 +75,7 @@ pub fn series(
 }
 
 /// What interfaces carried in a window.
-fn links(course: &Course, window: (Instant, Instant)) -> Vec<LinkUsage> {
+fn links(course: &SampleCourse, window: (Instant, Instant)) -> Vec<LinkUsage> {
     let all = course.points().last().map(|it| &it.totals.links);
     let all = all.and_then(|it| it.as_ref().ok()).into_iter().flatten();
     let seconds = window.1.duration_since(window.0).as_secs_f64();
@@ -123,7 +123,7 @@ fn tasks(point: &Point) -> &[Task] {
 }
 
 /// Sums over a window.
-fn usage(course: &Course, window: (Instant, Instant)) -> Usage {
+fn usage(course: &SampleCourse, window: (Instant, Instant)) -> Usage {
     let spent = |of: fn(&Totals) -> &Found<u64>| course.spent(window, |it| of(it).clone());
     let cpu = spent(|it| &it.cpu_ns);
     let [user, system] = [spent(|it| &it.user_ns), spent(|it| &it.system_ns)];
@@ -169,7 +169,7 @@ fn usage(course: &Course, window: (Instant, Instant)) -> Usage {
 }
 
 /// A row for each sample, and for each that failed to come.
-fn rows(series: &mut UsageSeries, course: &Course, began: Instant) {
+fn rows(series: &mut UsageSeries, course: &SampleCourse, began: Instant) {
     let since = |at: Instant| at.checked_duration_since(began).map(nanos);
     let mut rows = Vec::new();
     for step in course.steps() {
@@ -195,7 +195,7 @@ fn rows(series: &mut UsageSeries, course: &Course, began: Instant) {
     }
 }
 
-fn source(known: &Known, course: &Course, began: Instant) -> Source {
+fn source(known: &Known, course: &SampleCourse, began: Instant) -> Source {
     let (looks, unchanged) = course.looks();
     let signed = |at: Instant| match at.checked_duration_since(began) {
         Some(after) => nanos(after) as i64,

@@ -72,13 +72,13 @@ impl Who {
 }
 
 /// A thread that looks at processes and the host from time to time.
-pub struct Watch {
+pub struct UsageWatch {
     stop: Sender<()>,
     thread: JoinHandle<Seen>,
     far: Vec<Elsewhere>,
 }
 
-impl Watch {
+impl UsageWatch {
     /// Begins.
     pub fn start(mut asked: Asked) -> std::io::Result<Self> {
         let (stop, stopped) = channel();

@@ -9,7 +9,7 @@ use record::run::{CounterUsage, Figure, Means, Observing, Usage, UsageSeries};
 use super::look::{Close, Look};
 use super::wide::Wide;
 use super::{SERVER, Who, course, detail, far, wide};
-use crate::elsewhere::{Course, Known};
+use crate::elsewhere::{Known, SampleCourse};
 
 /// What was seen.
 pub struct Seen {
@@ -23,7 +23,7 @@ pub struct Seen {
     /// What looking cost, where it was asked for.
     pub observing: Option<Observing>,
     /// What came of other hosts.
-    pub(super) far: Vec<(Known, Course)>,
+    pub(super) far: Vec<(Known, SampleCourse)>,
 }
 
 /// What a process had at a moment.

@@ -67,7 +67,7 @@ fn a_window_has_threads_by_name_means_and_what_closer_looks_tell() {
         }
     });
     let began = Instant::now();
-    let watch = Watch::start(Asked {
+    let watch = UsageWatch::start(Asked {
         server: Some(Process::of(std::process::id()).unwrap()),
         observes: true,
         host: true,

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use observe::{Network, NotAvailable, Resource, Socket, State, Tree, cgroup, pressure, thread_cpu};
+use observe::{
+    Network, NotAvailable, Resource, Socket, TcpState, Tree, cgroup, pressure, thread_cpu,
+};
 use record::run::{Figure, SocketUsage};
 
 /// So often at most.
@@ -113,10 +115,10 @@ fn open_in(network: &Network, pid: u32) -> observe::Figure<Connections> {
 
 impl Connections {
     fn of(all: &[Socket]) -> observe::Figure<Self> {
-        let ports = all.iter().filter(|it| it.state == State::Listening);
+        let ports = all.iter().filter(|it| it.state == TcpState::Listening);
         let ports: Vec<u16> = ports.map(|it| it.local.port()).collect();
         let mut sum = Self::default();
-        for socket in all.iter().filter(|it| it.state == State::Established) {
+        for socket in all.iter().filter(|it| it.state == TcpState::Established) {
             let tcp = socket.tcp.clone()?;
             sum.count += 1;
             sum.outgoing += u64::from(!ports.contains(&socket.local.port()));

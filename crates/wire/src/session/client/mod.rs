@@ -85,7 +85,7 @@ impl Config {
 pub struct Session {
     config: Config,
     channel: Channel,
-    state: State,
+    state: SessionState,
     client_nonce: Nonce,
     /// The server's certificate, once somebody vouched for it: the channel or the caller.
     trusted: Option<Certificate>,
@@ -94,7 +94,7 @@ pub struct Session {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SessionState {
     New,
     Unverified,
     Created,
@@ -128,7 +128,7 @@ impl Session {
             trusted: channel.peer.clone(),
             config,
             channel,
-            state: State::New,
+            state: SessionState::New,
             client_nonce: [0; NONCE_LEN],
             created: None,
             last_request: Instant::default(),
@@ -168,7 +168,7 @@ impl Session {
         &mut self,
         response: CreateSessionResponse,
     ) -> Result<Job<Verified>, SessionError> {
-        self.expect(State::New, "created already")?;
+        self.expect(SessionState::New, "created already")?;
         is_good("CreateSession", &response.response_header)?;
         let policy = self.channel.protection.policy;
         let certificate = match response.server_certificate.as_ref() {
@@ -218,18 +218,21 @@ impl Session {
             endpoints,
             max_request_message_size: response.max_request_message_size,
         });
-        self.state = State::Unverified;
+        self.state = SessionState::Unverified;
         Ok(verify)
     }
 
     /// Takes the outcome of the job that [`Session::created`] gave.
     pub fn verified(&mut self, Verified(is_signed): Verified) -> Result<(), SessionError> {
-        self.expect(State::Unverified, "not waiting for a signature check")?;
+        self.expect(
+            SessionState::Unverified,
+            "not waiting for a signature check",
+        )?;
         if !is_signed {
-            self.state = State::Closed;
+            self.state = SessionState::Closed;
             return Err(SessionError::Signature);
         }
-        self.state = State::Created;
+        self.state = SessionState::Created;
         Ok(())
     }
 
@@ -245,7 +248,7 @@ impl Session {
         now: Now,
     ) -> Result<Job<Result<ActivateSessionRequest, SessionError>>, SessionError> {
         let created = match (&self.created, self.state) {
-            (Some(created), State::Created | State::Active) => created,
+            (Some(created), SessionState::Created | SessionState::Active) => created,
             _ => return Err(SessionError::State("not created")),
         };
         let protection = self.channel.protection;
@@ -309,7 +312,7 @@ impl Session {
         let given = Given::read(&response.response_header.additional_header);
         let secret_policy = self.secret_policy();
         let created = match (&mut self.created, self.state) {
-            (Some(created), State::Created | State::Active) => created,
+            (Some(created), SessionState::Created | SessionState::Active) => created,
             _ => return Err(SessionError::State("not created")),
         };
         let policy = self.channel.protection.policy;
@@ -324,7 +327,7 @@ impl Session {
         }
         created.ephemeral = given;
         created.nonce = response.server_nonce;
-        self.state = State::Active;
+        self.state = SessionState::Active;
         Ok(())
     }
 
@@ -335,8 +338,8 @@ impl Session {
             return Err(SessionError::AnotherServer);
         }
         self.channel = channel;
-        if self.state == State::Active {
-            self.state = State::Created;
+        if self.state == SessionState::Active {
+            self.state = SessionState::Created;
         }
         Ok(())
     }
@@ -347,7 +350,7 @@ impl Session {
             request_header: self.header(now),
             delete_subscriptions,
         };
-        self.state = State::Closed;
+        self.state = SessionState::Closed;
         request
     }
 
@@ -367,7 +370,7 @@ impl Session {
     pub fn deadline(&self) -> Option<Instant> {
         let created = self.created.as_ref()?;
         // gopcua grants a timeout of 0 and keeps its sessions for good.
-        let ends = self.state != State::Closed && !created.timeout.is_zero();
+        let ends = self.state != SessionState::Closed && !created.timeout.is_zero();
         ends.then(|| self.last_request + created.timeout)
     }
 
@@ -378,7 +381,7 @@ impl Session {
 
     /// Whether requests can be sent.
     pub fn is_active(&self) -> bool {
-        self.state == State::Active
+        self.state == SessionState::Active
     }
 
     /// The session's place in the server's address space; null before it is created.
@@ -443,7 +446,7 @@ impl Session {
             .unwrap_or(protection.policy)
     }
 
-    fn expect(&self, state: State, otherwise: &'static str) -> Result<(), SessionError> {
+    fn expect(&self, state: SessionState, otherwise: &'static str) -> Result<(), SessionError> {
         match self.state == state {
             true => Ok(()),
             false => Err(SessionError::State(otherwise)),

@@ -85,7 +85,7 @@ pub struct Session {
     authentication_token: NodeId,
     name: String,
     channel: Channel,
-    state: State,
+    state: SessionState,
     nonce: Nonce,
     timeout: Duration,
     last_request: Instant,
@@ -99,7 +99,7 @@ pub struct Session {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SessionState {
     Created,
     Active,
     Closed,
@@ -189,7 +189,7 @@ impl Session {
             authentication_token: grant.authentication_token,
             name: request.session_name.as_ref().to_owned(),
             channel,
-            state: State::Created,
+            state: SessionState::Created,
             nonce: grant.nonce,
             timeout,
             last_request: now.mono,
@@ -213,7 +213,7 @@ impl Session {
     ) -> Result<Job<Result<Activation, Refusal>>, Refusal> {
         self.check_alive(now)?;
         if channel.id != self.channel.id {
-            if self.state == State::Created {
+            if self.state == SessionState::Created {
                 self.check_channel(channel.id)?;
             }
             if channel.peer != self.channel.peer {
@@ -300,7 +300,7 @@ impl Session {
         let (ephemeral, additional_header) = activation.next;
         self.ephemeral = ephemeral;
         self.channel = activation.channel;
-        self.state = State::Active;
+        self.state = SessionState::Active;
         self.last_request = now.mono;
         // Part 4, 5.7.3.2: an empty list keeps what there is.
         if !activation.locales.is_empty() {
@@ -322,9 +322,9 @@ impl Session {
     pub fn request(&mut self, channel_id: u32, now: Now) -> Result<(), Refusal> {
         self.check_alive(now)?;
         self.check_channel(channel_id)?;
-        if self.state == State::Created {
+        if self.state == SessionState::Created {
             // Part 4, 5.7.3.1: nothing but CloseSession may come before the activation.
-            self.state = State::Closed;
+            self.state = SessionState::Closed;
             return Err(Refusal::NotActivated);
         }
         self.last_request = now.mono;
@@ -340,7 +340,7 @@ impl Session {
     ) -> Result<CloseSessionResponse, Refusal> {
         self.check_alive(now)?;
         self.check_channel(channel_id)?;
-        self.state = State::Closed;
+        self.state = SessionState::Closed;
         Ok(CloseSessionResponse {
             response_header: response_header(&request.request_header, now.utc),
         })
@@ -348,7 +348,7 @@ impl Session {
 
     /// When the session times out unless a request comes before; never once it is closed.
     pub fn deadline(&self) -> Option<Instant> {
-        (self.state != State::Closed).then(|| self.last_request + self.timeout)
+        (self.state != SessionState::Closed).then(|| self.last_request + self.timeout)
     }
 
     /// Whether no request has come for longer than the timeout.
@@ -358,7 +358,7 @@ impl Session {
 
     /// Whether requests are served.
     pub fn is_active(&self) -> bool {
-        self.state == State::Active
+        self.state == SessionState::Active
     }
 
     /// The channel it is bound to.
@@ -400,7 +400,7 @@ impl Session {
     }
 
     fn check_alive(&self, now: Now) -> Result<(), Refusal> {
-        if self.state == State::Closed {
+        if self.state == SessionState::Closed {
             return Err(Refusal::Closed);
         }
         match self.has_expired(now) {
