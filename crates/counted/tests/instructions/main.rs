@@ -103,13 +103,16 @@ fn a_float_that_is_read() {
         name: "reading",
         rounds: 20_000,
         ceilings: &[
-            // With its part of the headers of its message: 10.9, 19.4, 19.5; singly 83.5, 92.8, 95.8.
+            // With its part of the headers of its message: 10.6, 19.0, 19.1.
             ("raw", 100, 1.0, 13.0),
             ("variant", 100, 1.0, 23.0),
             ("value", 100, 1.0, 23.0),
+            // Field by field: 83.0.
             ("raw-singly", 100, 1.0, 100.0),
-            ("variant-singly", 100, 1.0, 110.0),
-            ("value-singly", 100, 1.0, 115.0),
+            // 166 and 173, as in uaperf: where nothing else reads fields, their iterator is a part of the loop, and it
+            // is 92.8 and 95.8.
+            ("variant-singly", 100, 1.0, 182.0),
+            ("value-singly", 100, 1.0, 190.0),
         ],
         nothing: None,
     });
