@@ -88,7 +88,7 @@ fn gather(folder: &Path, path: &mut Names, files: &mut Vec<(Names, String)>) {
     entries.sort();
     for entry in entries {
         let stem = entry.file_stem().unwrap().to_str().unwrap().to_owned();
-        if entry.is_dir() {
+        if entry.is_dir() && stem != "tests" {
             path.push(stem);
             gather(&entry, path, files);
             path.pop();
