@@ -133,6 +133,11 @@ impl<T> Slots<T> {
         })
     }
 
+    /// As many as there ever were at once.
+    pub fn places(&self) -> usize {
+        self.slots.len()
+    }
+
     /// All that are kept.
     pub fn ids(&self) -> Vec<SlotId> {
         (0..self.slots.len() as u32)

@@ -177,7 +177,7 @@ impl Recent {
         }
         let newest = self.intervals.back().map_or(0, |it| it.start_ns);
         while let Some(oldest) = self.intervals.front()
-            && oldest.start_ns + 2 * NOW_NS < newest
+            && oldest.start_ns + 3 * NOW_NS < newest
         {
             self.intervals.pop_front();
         }
@@ -281,6 +281,6 @@ mod tests {
         }
         assert_eq!(recent.now(10_000_000_000).0.counters.completed, 20);
         assert_eq!(recent.now(500_000_000).1, 500_000_000);
-        assert!(recent.intervals.len() <= 22);
+        assert!(recent.intervals.len() <= 32);
     }
 }

@@ -59,13 +59,10 @@ impl House {
 
     /// Whether what is told of sessions is what they have. Of a crowd nobody is looked at: it takes too long.
     pub fn counts_hold(&self) -> bool {
-        let ids = self.sessions.ids();
         let told = |session: &Session| session.record.publishing.get() as usize;
         let holds = |session: &Session| told(session) == session.requests.len();
-        ids.len() > CROWD
-            || ids
-                .iter()
-                .all(|id| self.sessions.get(*id).is_none_or(holds))
+        let hold = |id: SlotId| self.sessions.get(id).is_none_or(holds);
+        self.sessions.places() > CROWD || self.sessions.ids().into_iter().all(hold)
     }
 
     /// Sees to it that a session dies when nobody uses it.

@@ -230,13 +230,12 @@ impl EventLoop {
 
     /// Whether each connection that is queued will have its turn. Of a crowd nobody is looked at: it takes too long.
     fn queues_hold(&self) -> bool {
-        let ids = self.links.ids();
         let queued = |id: &SlotId| {
             let link = self.links.get(*id);
             link.is_some_and(|link| link.turn == link::Turn::Queued)
         };
         let has_turn = |id: SlotId| self.queues.unwritten.contains(&id);
-        ids.len() > CROWD || ids.into_iter().filter(queued).all(has_turn)
+        self.links.places() > CROWD || self.links.ids().into_iter().filter(queued).all(has_turn)
     }
 
     /// Makes this the acceptor for clients in the same process.
