@@ -3,7 +3,9 @@
 //! Runs with the same plan are repetitions of each other. What differs between plans is what was
 //! varied; the runs of a scenario say it better, and are asked first.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use judge::compare::Metric;
 use record::Run;
@@ -171,14 +173,18 @@ impl<'a> Points<'a> {
                 }),
             }
         }
-        // By their first number, if they have one; else as they came.
-        let axis = (0..keys.len()).find(|&axis| points.iter().all(|it| it.number(axis).is_some()));
-        if let Some(axis) = axis {
-            points.sort_by(|a, b| {
+        // By their numbers, one axis after the other; else as they came.
+        let all_numbers = |axis: &usize| points.iter().all(|it| it.number(*axis).is_some());
+        let numbers: Vec<usize> = (0..keys.len()).filter(all_numbers).collect();
+        points.sort_by(|a, b| {
+            let mut orders = numbers.iter().map(|&axis| {
                 let (a, b) = (a.number(axis), b.number(axis));
-                a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal)
+                a.partial_cmp(&b).unwrap_or(Ordering::Equal)
             });
-        }
+            orders
+                .find(|order| order.is_ne())
+                .unwrap_or(Ordering::Equal)
+        });
         Self {
             axes: short(&keys),
             points,
@@ -264,14 +270,21 @@ fn agents(run: &Run) -> Vec<&str> {
     names
 }
 
-/// Ports of servers that are started for a measurement differ, and mean nothing.
+/// Ports of servers that are started for a measurement differ, and mean nothing; so do those of a group of PubSub that the
+/// system chose.
 fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    match rest.starts_with("127.") || rest.starts_with("localhost") {
-        true => rest.split(':').next().unwrap_or(rest),
+    let (host, port) = rest.split_once(':').unwrap_or((rest, ""));
+    let is_group = host.parse().is_ok_and(|it: Ipv4Addr| it.is_multicast());
+    let is_chosen = port.parse().is_ok_and(|it: u16| it >= CHOSEN);
+    match host.starts_with("127.") || host == "localhost" || is_group && is_chosen {
+        true => host,
         false => rest,
     }
 }
+
+/// Systems choose ports from here on.
+const CHOSEN: u16 = 32_768;
 
 /// Settings that repetitions may differ in.
 const NOT_COMPARED: [&str; 4] = ["seed", "expect", "abort_on", "name"];
@@ -374,5 +387,36 @@ mod tests {
         assert_eq!(number("5k/s"), Some(5000.0));
         assert_eq!(number("10_000"), Some(10_000.0));
         assert_eq!(number("none"), None);
+    }
+
+    #[test]
+    fn points_stand_in_the_order_of_their_numbers() {
+        let runs: Vec<Named> = [("20", "100"), ("5", "1000"), ("20", "30"), ("5", "200")]
+            .map(|(clients, signals)| Named {
+                varied: vec![
+                    ("clients".into(), clients.into()),
+                    ("security".into(), "none".into()),
+                    ("signals".into(), signals.into()),
+                ],
+                ..named(1, 1)
+            })
+            .into();
+        let points = Points::of(&runs).points;
+        let found: Vec<String> = points.iter().map(|it| it.values.join(" ")).collect();
+        assert_eq!(found, ["5 200", "5 1000", "20 30", "20 100"]);
+    }
+
+    #[test]
+    fn ports_that_were_chosen_for_a_measurement_mean_nothing() {
+        for (url, expected) in [
+            ("opc.tcp://127.0.0.1:38515", "127.0.0.1"),
+            ("opc.tcp://localhost:4840/path", "localhost"),
+            ("opc.udp://239.255.66.2:58238", "239.255.66.2"),
+            ("opc.udp://239.255.66.2:4840", "239.255.66.2:4840"),
+            ("opc.tcp://plc1:48400", "plc1:48400"),
+            ("opc.tcp://10.0.0.7:48400", "10.0.0.7:48400"),
+        ] {
+            assert_eq!(host(url), expected, "{url}");
+        }
     }
 }
