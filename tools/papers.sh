@@ -4,12 +4,12 @@
 #
 #   bash tools/papers.sh [FOLDER]
 #
-#   FOLDER   where the results go; what is there already is not measured again   [measured]
+#   FOLDER   where the results go; what is there already is not measured again   [results/papers]
 #   UAPERF   the program   [target/release/uaperf]
 #   PAGES    where the pages go   [docs/papers]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-measured=${1:-measured}
+measured=${1:-results/papers}
 uaperf=${UAPERF:-target/release/uaperf}
 [ -x "$uaperf" ] || {
     echo "error: there is no program $uaperf" >&2

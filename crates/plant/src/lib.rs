@@ -12,7 +12,7 @@
 //! # Ok::<(), plant::StartError>(())
 //! ```
 //!
-//! A server is a few loops, each with a thread, its own sockets, sessions and timers (`core`).
+//! A server is a few loops, each with a thread, its own sockets, sessions and timers (`event_loop`).
 //! They share an address space that never changes but for its values ([`space`]). What a service
 //! does is in `service`, one file for each set of them; what takes milliseconds, such as RSA, is
 //! done by helper threads (`pool`).

@@ -45,15 +45,15 @@ pub struct Wanted {
 /// The agents of a run.
 #[derive(Debug)]
 pub struct Fleet {
-    pub crew: Crew,
-    pub places: Vec<Place>,
+    pub(super) crew: Crew,
+    pub(super) places: Vec<Place>,
     /// Why an agent gives nothing.
-    pub gone: Vec<Option<Gone>>,
+    pub(super) gone: Vec<Option<Gone>>,
 }
 
 /// Why an agent gives nothing.
 #[derive(Debug, Clone)]
-pub enum Gone {
+pub(super) enum Gone {
     /// It is not heard any more, and may have books: when, and why.
     Lost(String),
     /// It said that it cannot, and why.
@@ -93,7 +93,7 @@ impl Fleet {
     }
 
     /// The same at places that are known.
-    pub fn at(
+    pub(super) fn at(
         places: Vec<Place>,
         settings: Settings,
         control: &Control,
@@ -141,15 +141,15 @@ impl Fleet {
         Ok(fleet)
     }
 
-    pub fn name(&self, agent: usize) -> &str {
+    pub(super) fn name(&self, agent: usize) -> &str {
         self.places.get(agent).map_or("", |it| &it.name)
     }
 
-    pub fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
+    pub(super) fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
         self.give_up(agent, Gone::Lost(format!("{stage}: {why}")));
     }
 
-    pub fn give_up(&mut self, agent: usize, why: Gone) {
+    pub(super) fn give_up(&mut self, agent: usize, why: Gone) {
         tell!("warning: agent {} {why}", self.name(agent));
         if let Some(gone) = self.gone.get_mut(agent) {
             *gone = Some(why);
@@ -171,7 +171,7 @@ impl Fleet {
     }
 
     /// How much of the load each agent gets; nothing where it is lost.
-    pub fn weights(&self) -> Vec<u32> {
+    pub(super) fn weights(&self) -> Vec<u32> {
         let standings = self.crew.standings();
         let cores = standings.iter().map(|it| it.hello.as_ref()?.cores.into());
         let cores = cores.map(|it: Option<u32>| it.unwrap_or(1));
@@ -315,7 +315,12 @@ impl Fleet {
     }
 
     /// A share, signed for an agent that wants that.
-    pub fn signed(&self, agent: usize, seats: Vec<Seat>, task: Vec<u8>) -> anyhow::Result<Share> {
+    pub(super) fn signed(
+        &self,
+        agent: usize,
+        seats: Vec<Seat>,
+        task: Vec<u8>,
+    ) -> anyhow::Result<Share> {
         self.crew.signed(agent, seats, task)
     }
 
@@ -414,7 +419,7 @@ fn warn(error: &anyhow::Error) {
 }
 
 /// What is known of an agent beside what it did.
-pub fn host(place: &Place, standing: &Standing, sessions: u64, start: Option<u64>) -> Host {
+pub(super) fn host(place: &Place, standing: &Standing, sessions: u64, start: Option<u64>) -> Host {
     let hello = standing.hello.clone().unwrap_or_default();
     let mut host = Host {
         name: place.name.clone(),
