@@ -45,7 +45,9 @@ impl Running {
         let thread = std::thread::spawn(move || {
             let relay = Relay::bind(&settings).unwrap();
             ready.send(relay.address().unwrap()).unwrap();
-            relay.run(&told, Some(LONG), &mut |_| ()).unwrap()
+            relay
+                .run(&|| told.load(Ordering::Relaxed), Some(LONG), &mut |_| ())
+                .unwrap()
         });
         Self {
             address: address.recv().unwrap(),

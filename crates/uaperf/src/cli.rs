@@ -154,7 +154,7 @@ impl Cli {
             Command::Peers(args) => peers::run(args, &self.global),
             Command::Probe(args) => probe::run(args, &self.global),
             Command::Discover(args) => discover::run(&args),
-            Command::Link(args) => link::run(args),
+            Command::Link(args) => link::run(args, &self.global),
             Command::Plant(args) => plant::run(args, &self.global),
             Command::Publish(args) => publishing::publish::run(args, &self.global),
             Command::Listen(args) => publishing::listen::run(args, &self.global),

@@ -46,6 +46,7 @@ mod lan;
 mod landscape;
 mod landscape_hosts;
 mod link;
+mod link_apart;
 mod link_command;
 mod load;
 mod load_peers;

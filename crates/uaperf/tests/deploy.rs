@@ -281,9 +281,46 @@ fn manifests_of_kubernetes_and_the_containerfile_are_what_their_readers_take() {
     assert_eq!(of[9]["words"][0], "10001");
 }
 
-/// What a program of Helm says, or None where there is none.
-fn helm(words: &[&str]) -> Option<(bool, String, String)> {
-    let output = Command::new("helm").args(words).output().ok()?;
+#[test]
+fn what_kustomize_makes_of_the_manifests_has_the_namespace_the_image_and_so_many_agents() {
+    const WHAT: &str = "manifests of kustomize";
+    const INSTALL: &str = "go install sigs.k8s.io/kustomize/kustomize/v5@v5.7.1";
+    let folder = deploy("kubernetes").display().to_string();
+    let Some((built, out, err)) = by("kustomize", &["build", &folder]) else {
+        // As with Helm: for who changes it.
+        return without::say(&format!("SKIPPED {WHAT}: no kustomize: {INSTALL}"));
+    };
+    assert!(built, "{err}");
+    let installed = npm::installed(
+        "deploy-test",
+        &[("package.json", PACKAGES), ("check.js", CHECK)],
+    );
+    let checks = match installed {
+        Ok(folder) => folder,
+        Err(why) => return without::skipped(WHAT, why.trim(), "apt-get install npm"),
+    };
+    let work = tempfile::tempdir().unwrap();
+    let file = work.path().join("all.yaml");
+    std::fs::write(&file, out).unwrap();
+    let mut said = checked(&checks, &[deploy("container/Containerfile"), file]);
+    said.retain(|it| it["kind"].is_string());
+    assert_eq!(said.len(), 5);
+    for it in &said {
+        assert!(it["error"].is_null(), "{it}");
+        assert_eq!(it["it"]["metadata"]["namespace"], "lab", "{it}");
+    }
+    let agents = said.iter().find(|it| it["kind"] == "StatefulSet").unwrap();
+    let spec = &agents["it"]["spec"];
+    assert_eq!(spec["replicas"], 3);
+    assert_eq!(
+        spec["template"]["spec"]["containers"][0]["image"],
+        "registry.example/uaperf:latest"
+    );
+}
+
+/// What a program says, or None where there is none.
+fn by(program: &str, words: &[&str]) -> Option<(bool, String, String)> {
+    let output = Command::new(program).args(words).output().ok()?;
     let said = (text(&output.stdout), text(&output.stderr));
     Some((output.status.success(), said.0, said.1))
 }
@@ -301,7 +338,7 @@ fn the_chart_of_helm_gives_the_manifests_and_agents_that_wait_at_a_broker() {
     const WHAT: &str = "chart of Helm";
     const INSTALL: &str = "go install helm.sh/helm/v3/cmd/helm@v3.22.0";
     let chart = deploy("helm/uaperf").display().to_string();
-    let Some((linted, out, err)) = helm(&["lint", "--strict", &chart]) else {
+    let Some((linted, out, err)) = by("helm", &["lint", "--strict", &chart]) else {
         // No package has it, and building it takes longer than the tests of the whole folder: that is for who changes the chart.
         return without::say(&format!("SKIPPED {WHAT}: no helm: {INSTALL}"));
     };
@@ -317,7 +354,7 @@ fn the_chart_of_helm_gives_the_manifests_and_agents_that_wait_at_a_broker() {
     let container = deploy("container/Containerfile");
     let rendered = |name: &str, more: &[&str]| {
         let words = [&["template", "uaperf", &chart, "-n", "lab"][..], more].concat();
-        let (good, out, err) = helm(&words).unwrap();
+        let (good, out, err) = by("helm", &words).unwrap();
         assert!(good, "{err}");
         let file = work.path().join(name);
         std::fs::write(&file, out).unwrap();
@@ -338,7 +375,7 @@ fn the_chart_of_helm_gives_the_manifests_and_agents_that_wait_at_a_broker() {
     ];
     // Whom it does not know an agent does not obey, and whom it may load has to be said.
     let words = [&["template", "uaperf", &chart][..], &broker].concat();
-    let (good, _, err) = helm(&words).unwrap();
+    let (good, _, err) = by("helm", &words).unwrap();
     assert!(!good && err.contains("targets"), "{err}");
     let targets = [
         &broker[..],

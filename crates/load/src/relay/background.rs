@@ -47,7 +47,7 @@ impl Background {
                 let relay = make()?;
                 drop(ready.send(relay.address()));
                 // Without a poll there is no connection any more; clients see that theirs have ended.
-                relay.run(&told, None, &mut |_| ())
+                relay.run(&|| told.load(Ordering::Relaxed), None, &mut |_| ())
             })?;
         match made.recv() {
             Ok(address) => Ok(Self {

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use link::{Event, Way};
@@ -135,10 +134,10 @@ impl Relay {
         self.listener.local_addr()
     }
 
-    /// Carries until it is told to stop, or for so long. `tell` hears every second how things stand.
+    /// Carries until it is to stop, or for so long. `tell` hears every second how things stand.
     pub fn run(
         mut self,
-        stop: &AtomicBool,
+        stop: &dyn Fn() -> bool,
         duration: Option<Duration>,
         tell: &mut dyn FnMut(&Account),
     ) -> io::Result<Account> {
@@ -153,7 +152,7 @@ impl Relay {
                 tell(&self.account_at(began, now));
                 told = now + TOLD;
             }
-            if stop.load(Ordering::Relaxed) || duration.is_some_and(|it| now.since(began) >= it) {
+            if stop() || duration.is_some_and(|it| now.since(began) >= it) {
                 return Ok(self.account_at(began, now));
             }
             while let Some(event) = self.link.poll(self.nanos()) {

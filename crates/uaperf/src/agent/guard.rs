@@ -34,7 +34,8 @@ pub struct Args {
     )]
     targets: Vec<Pattern>,
     /// Make only these kinds of load: a command such as read, subscribe, write or connect; publish, listen; serve (devices of
-    /// a landscape); watch (processes of its host); overload (more than a server says that it takes)
+    /// a landscape); watch (processes of its host); link (a relay to one of the targets); overload (more than a server says
+    /// that it takes)
     #[arg(
         long,
         value_name = "KIND",
@@ -72,9 +73,9 @@ const OVERLOAD: &str = "overload";
 /// Options of a load that an agent takes.
 const LOAD: [&str; 4] = ["--threads", "--pin", "--ignore-limits", "--allow"];
 
-/// What agents do beside loads; publishers are held to the targets as loads are, listeners and devices to the addresses at
-/// which they listen.
-const ROLES: [&str; 4] = ["publish", "listen", "serve", "watch"];
+/// What agents do beside loads; publishers and relays are held to the targets as loads are, listeners and devices to the
+/// addresses at which they listen.
+const ROLES: [&str; 5] = ["publish", "listen", "serve", "watch", "link"];
 
 /// Options of a publisher or a listener that an agent takes: none that names a file.
 const OF_ROLES: [&str; 19] = [
@@ -315,6 +316,7 @@ impl Guard {
                 return match &**role {
                     Role::Serve(it) => self.allows_devices(it),
                     Role::Watch(_) => Ok(()),
+                    Role::Link(it) => self.allows_server(&it.to),
                     _ => self.allows_role(role),
                 };
             }
@@ -336,13 +338,18 @@ impl Guard {
         }
         self.allows_proxies(&load.words)?;
         for target in targets {
-            let url: Result<Url, _> = target.parse();
-            let url = url.map_err(|error| error.to_string())?;
-            if !self.targets.iter().any(|it| it.allows(&url)) {
-                return Err(format!("{target} is not among its --targets"));
-            }
+            self.allows_server(target)?;
         }
         Ok(())
+    }
+
+    fn allows_server(&self, target: &str) -> Result<(), String> {
+        let url: Result<Url, _> = target.parse();
+        let url = url.map_err(|error| error.to_string())?;
+        match self.targets.iter().any(|it| it.allows(&url)) {
+            true => Ok(()),
+            false => Err(format!("{target} is not among its --targets")),
+        }
     }
 
     fn allows_devices(&self, role: &Serves) -> Result<(), String> {

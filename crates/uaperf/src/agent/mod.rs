@@ -26,12 +26,12 @@ use crate::fleet::task::{Books, Load, Part, Role, Task, Watches, Word};
 use crate::fleet::{VERSION, check, nats};
 use crate::global::Global;
 use crate::interrupt;
-use crate::landscape;
 use crate::publishing::phase::SERVICES as PUBSUB;
 use crate::publishing::role::{self, Stage};
 use crate::quick;
 use crate::screen::{self, tell};
 use crate::watch::piped;
+use crate::{landscape, link};
 use guard::Guard;
 
 /// Make a share of the load of a fleet; started by --fleet, on this machine or by ssh
@@ -252,6 +252,7 @@ fn done(share: &Share, guard: &Guard, at: At<'_>) -> anyhow::Result<Done> {
             let books = match *role {
                 Role::Serve(it) => landscape::carry_out(&it, &stage),
                 Role::Watch(it) => watch(&it, &stage),
+                Role::Link(it) => link::carry_out(&it, &stage),
                 other => role::carry_out(other, &stage),
             };
             ended(books.is_ok())?;
@@ -317,7 +318,7 @@ fn hello(guard: &Guard) -> Hello {
             let all = quick::SERVICES
                 .iter()
                 .chain(&PUBSUB)
-                .chain(&["serve", "watch"]);
+                .chain(&["serve", "watch", "link"]);
             all.map(|it| (*it).to_owned()).collect()
         },
         limits: {

@@ -29,7 +29,7 @@ pub use shared::{Fleet, Wanted};
 pub use shelf::kept;
 pub use spec::{Spec, Way, places};
 pub use sum::Shared;
-pub use task::{Hint, Listens, Part, Publishes, Role, Task, Watches, Word};
+pub use task::{Hint, Links, Listens, Part, Publishes, Role, Task, Watches, Word};
 
 use std::time::Duration;
 

@@ -91,7 +91,7 @@ impl Roles {
             let is_secret = match &role {
                 Role::Publish(it) => it.secret.is_some() || !it.keys.is_empty(),
                 Role::Listen(it) => it.secret.is_some() || !it.keys.is_empty(),
-                Role::Serve(_) | Role::Watch(_) => false,
+                Role::Serve(_) | Role::Watch(_) | Role::Link(_) => false,
             };
             let place = self.fleet.places.get(agent).map(|it| &it.way);
             if is_secret && matches!(place, Some(Way::Nats { .. })) && !nats::is_private() {

@@ -1,5 +1,6 @@
 //! What an agent is to do, and what it tells, as the program on both sides knows it.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -34,6 +35,8 @@ pub enum Role {
     Serve(Serves),
     /// It looks at its host, or at a process there.
     Watch(Watches),
+    /// It relays connections over an emulated link.
+    Link(Links),
 }
 
 impl Role {
@@ -44,16 +47,18 @@ impl Role {
             Self::Listen(_) => ("listens", "listen"),
             Self::Serve(_) => ("serves", "serve"),
             Self::Watch(_) => ("watches", "watch"),
+            Self::Link(_) => ("relays", "link"),
         }
     }
 
-    /// Where to or from; of devices the name of their landscape; what is looked at.
+    /// Where to or from; of devices the name of their landscape; what is looked at; the server behind a relay.
     pub fn url(&self) -> &str {
         match self {
             Self::Publish(it) => &it.url,
             Self::Listen(it) => &it.url,
             Self::Serve(it) => &it.name,
             Self::Watch(it) => &it.what,
+            Self::Link(it) => &it.to,
         }
     }
 
@@ -63,7 +68,7 @@ impl Role {
             Self::Publish(it) => &it.words,
             Self::Listen(it) => &it.words,
             Self::Serve(it) => &it.words,
-            Self::Watch(_) => &[],
+            Self::Watch(_) | Self::Link(_) => &[],
         }
     }
 }
@@ -75,6 +80,21 @@ pub struct Watches {
     pub what: String,
     /// How often, in nanoseconds.
     pub every_ns: u64,
+}
+
+/// A relay.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Links {
+    /// The server, as its host reaches it.
+    pub to: String,
+    /// Where clients come to.
+    pub listen: SocketAddr,
+    /// What the link is like, as `uaperf link` takes it.
+    pub link: String,
+    /// Of losses and jitter.
+    pub seed: u64,
+    /// Connections at a time.
+    pub connections: u32,
 }
 
 /// Devices of a landscape.

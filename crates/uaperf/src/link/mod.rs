@@ -1,8 +1,9 @@
 //! `uaperf link`: a slow or bad network between a client and a server.
 //!
-//! A relay between sockets for any client, or, for a command that stands behind `--`, network namespaces of its own
-//! with the link between them.
+//! A relay between sockets for any client, here or on the host of an agent, or, for a command that stands behind `--`,
+//! network namespaces of its own with the link between them.
 
+mod apart;
 #[cfg(target_os = "linux")]
 mod command;
 #[cfg(target_os = "linux")]
@@ -10,7 +11,7 @@ mod signals;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,8 +25,11 @@ use serde::Serialize;
 use wire::url::Url;
 
 use crate::failure::Failure;
+use crate::fleet::{self, Links};
+use crate::global::Global;
 use crate::interrupt;
 use crate::screen::{self, tell};
+pub use apart::carry_out;
 
 /// Put a slow or bad network between clients and a server: a relay, or a command's only network
 #[derive(Debug, clap::Args)]
@@ -40,13 +44,13 @@ pub struct Args {
     )]
     to: Option<Url>,
     /// Where clients come to; anything but the loopback opens the relay to the network; port 0 takes a free one
-    #[arg(
-        long,
-        value_name = "ADDRESS:PORT",
-        default_value = "127.0.0.1:4841",
-        conflicts_with = "command"
-    )]
-    listen: SocketAddr,
+    /// [default: 127.0.0.1:4841, on another host 0.0.0.0:4841]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "command")]
+    listen: Option<SocketAddr>,
+    /// The relay runs on the host of an agent, as --fleet names one, until this command ends: ssh:user@host, nats:TAG/NAME,
+    /// local:1; --to is the server as that host reaches it
+    #[arg(long, value_name = "SPEC", conflicts_with = "command")]
+    on: Option<fleet::Spec>,
     /// What the network is like: a preset, or 2Mbit/s,delay=20ms,jitter=5ms,loss=1%,queue=64KiB; up. and down. in
     /// front for one direction
     #[arg(value_name = "PRESET|SPEC", required_unless_present = "list")]
@@ -70,7 +74,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Print the presets, and what they stand for
-    #[arg(long, conflicts_with_all = ["to", "link", "far", "command"])]
+    #[arg(long, conflicts_with_all = ["to", "link", "far", "on", "command"])]
     list: bool,
     /// A command line at the other end of COMMAND's link, at 198.18.0.2, instead of or beside the server of --to; it is
     /// ended with COMMAND
@@ -96,6 +100,7 @@ all it sends: packets are delayed and lost, and TCP of the operating system does
 Examples:
   uaperf link 4g --to opc.tcp://plc1:4840
   uaperf link 2Mbit/s,delay=20ms,loss=0.5% --to opc.tcp://127.0.0.1:4840 --listen 127.0.0.1:4841
+  uaperf link 4g --to opc.tcp://plc1:4840 --on ssh:lab@pc1
   uaperf link 3g --to opc.tcp://plc1:4840 -- uaperf read {url}
   uaperf link loss=5% --far 'uaperf listen opc.udp://198.18.0.2:4840' --far-port 4840 -- \\
     uaperf publish opc.udp://198.18.0.2:4840
@@ -108,15 +113,30 @@ struct Told {
     format: &'static str,
     version: u32,
     listen: String,
+    /// The agent that it ran at; none on this host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on: Option<String>,
     to: String,
     link: String,
     seed: u64,
     interrupted: bool,
+    /// Why the account is not that of the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<String>,
+    account: Account,
+}
+
+/// Where a relay ran, and what it did there.
+struct Relayed {
+    listen: String,
+    on: Option<String>,
+    interrupted: bool,
+    lost: Option<String>,
     account: Account,
 }
 
 /// Carries out `uaperf link`.
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let Some(spec) = args.link else {
         screen::print(&list(), args.json, write_list)?;
         return Ok(ExitCode::SUCCESS);
@@ -128,38 +148,104 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         // The arguments say so; who changes them sees it here.
         return Err(Failure::usage("a relay needs --to URL").into());
     };
-    let settings = Settings {
+    let listen = args
+        .listen
+        .unwrap_or_else(|| usual(args.on.as_ref().is_some_and(|it| !is_here(it))));
+    let links = Links {
+        to: to.to_string(),
+        listen,
+        link: spec.to_string(),
         seed: args.seed,
-        connections: args.connections as usize,
-        ..Settings::to(&to, args.listen, spec).map_err(|error| Failure::new(error.to_string()))?
+        connections: args.connections,
     };
-    let relay = Relay::bind(&settings).map_err(|error| {
-        Failure::new(format!("cannot listen at {}: {error}", args.listen))
-            .hint("--listen ADDRESS:PORT with an address of this host and a free port, or port 0")
-    })?;
-    let stop = interrupt::flag()?;
-    let listen = format!("opc.tcp://{}", relay.address()?);
-    tell!("listening at {listen}, {spec} to {to}; Ctrl-C ends it");
-    let account = relay.run(&stop, args.duration, &mut |account| {
-        screen::status(&line(account));
-    })?;
+    let relayed = match &args.on {
+        None => here(&links, args.duration)?,
+        Some(on) => apart::run(on, links, args.duration, global)?,
+    };
     screen::status("");
     let told = Told {
         format: "uaperf-link",
         version: 1,
-        listen,
+        listen: relayed.listen,
+        on: relayed.on,
         to: to.to_string(),
         link: spec.to_string(),
         seed: args.seed,
-        interrupted: stop.load(Ordering::Relaxed),
-        account,
+        interrupted: relayed.interrupted,
+        lost: relayed.lost,
+        account: relayed.account,
     };
     screen::print(&told, args.json, write_screen)?;
+    if let Some(why) = told.lost {
+        return Err(Failure::new(why).into());
+    }
     // Without a duration there is no other end.
     Ok(match told.interrupted && args.duration.is_some() {
         true => ExitCode::from(Exit::Interrupted),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// Where clients come to if nothing is said: over the network only where others have to reach it.
+fn usual(is_apart: bool) -> SocketAddr {
+    let host = match is_apart {
+        true => Ipv4Addr::UNSPECIFIED,
+        false => Ipv4Addr::LOCALHOST,
+    };
+    SocketAddr::from((host, 4841))
+}
+
+/// Whether an agent is of this host.
+const fn is_here(on: &fleet::Spec) -> bool {
+    matches!(on.way(), fleet::Way::Local(_))
+}
+
+/// A relay that takes connections from now on.
+fn bind(links: &Links) -> anyhow::Result<Relay> {
+    let to: Url = links
+        .to
+        .parse()
+        .map_err(|error| Failure::usage(format!("{}: {error}", links.to)))?;
+    let spec: Spec = links
+        .link
+        .parse()
+        .map_err(|error| Failure::usage(format!("{}: {error}", links.link)))?;
+    let settings = Settings {
+        seed: links.seed,
+        connections: links.connections as usize,
+        ..Settings::to(&to, links.listen, spec).map_err(|error| Failure::new(error.to_string()))?
+    };
+    Relay::bind(&settings).map_err(|error| {
+        Failure::new(format!("cannot listen at {}: {error}", links.listen))
+            .hint("--listen ADDRESS:PORT with an address of its host and a free port, or port 0")
+            .into()
+    })
+}
+
+/// Carries connections until it is ended, or for so long.
+fn here(links: &Links, duration: Option<Duration>) -> anyhow::Result<Relayed> {
+    let relay = bind(links)?;
+    let stop = interrupt::flag()?;
+    let listen = format!("opc.tcp://{}", relay.address()?);
+    begun(&listen, None, links);
+    let is_over = || stop.load(Ordering::Relaxed);
+    let account = relay.run(&is_over, duration, &mut |account| {
+        screen::status(&line(account));
+    })?;
+    Ok(Relayed {
+        listen,
+        on: None,
+        interrupted: is_over(),
+        lost: None,
+        account,
+    })
+}
+
+/// Says that clients may come.
+fn begun(listen: &str, on: Option<&str>, links: &Links) {
+    let on = on.map_or_else(String::new, |it| format!(" ({it})"));
+    let Links { link, to, .. } = links;
+    tell!("listening at {listen}{on}, {link} to {to}; Ctrl-C ends it");
 }
 
 #[cfg(target_os = "linux")]
@@ -205,8 +291,11 @@ fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
     let it = &told.account;
     writeln!(
         out,
-        "{} for {}: {}",
+        "{}{} for {}: {}",
         told.listen,
+        told.on
+            .as_ref()
+            .map_or_else(String::new, |on| format!(" ({on})")),
         show(it.elapsed()),
         told.link
     )?;

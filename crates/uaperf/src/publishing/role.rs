@@ -87,7 +87,7 @@ pub fn carry_out(role: Role, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
     match role {
         Role::Publish(it) => publish(it, stage),
         Role::Listen(it) => listen(&it, stage),
-        Role::Serve(_) | Role::Watch(_) => {
+        Role::Serve(_) | Role::Watch(_) | Role::Link(_) => {
             let what = format!("{} is no PubSub", role.name().1);
             Err(Failure::usage(what).into())
         }
