@@ -29,16 +29,21 @@ pub fn application(config: &Config, urls: &Urls) -> ApplicationDescription {
     }
 }
 
-/// The endpoints that a server with this configuration has at a URL of opc.tcp.
+/// The endpoints that a server with this configuration has at a URL of opc.tcp, and at one inside TLS if there is one.
 pub fn endpoints_at(
     config: &Config,
     url: &str,
+    inside_tls: Option<&str>,
     identities: &Identities,
 ) -> Vec<EndpointDescription> {
+    let over = |transport: Transport| {
+        let is_over = |url: &&str| url.starts_with(transport.scheme());
+        inside_tls.filter(is_over).map(str::to_owned)
+    };
     let urls = Urls {
         tcp: url.to_owned(),
-        wss: None,
-        https: None,
+        wss: over(Transport::Wss),
+        https: over(Transport::Https),
     };
     endpoints(config, &urls, identities)
 }

@@ -83,6 +83,7 @@ fn scene(link: &str, protection: Protection) -> Scene {
         client_costs: Costs::default(),
         server_costs: Costs::default(),
         envelope: Envelope::default(),
+        tls: None,
     }
 }
 

@@ -34,6 +34,10 @@ pub enum ProtocolStep {
     Discover,
     /// TCP connects.
     Connect,
+    /// TLS shakes hands, and the client judges the server's certificate.
+    TlsHandshake,
+    /// HTTP becomes a WebSocket.
+    Upgrade,
     /// HEL is answered by ACK.
     Hello,
     /// The client judges the server's certificate.
@@ -54,9 +58,11 @@ pub enum ProtocolStep {
 
 impl ProtocolStep {
     /// All of them, in order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Discover,
         Self::Connect,
+        Self::TlsHandshake,
+        Self::Upgrade,
         Self::Hello,
         Self::CheckCertificate,
         Self::OpenChannel,
@@ -72,6 +78,8 @@ impl ProtocolStep {
         match self {
             Self::Discover => "get endpoints",
             Self::Connect => "TCP connect",
+            Self::TlsHandshake => "TLS handshake",
+            Self::Upgrade => "WebSocket upgrade",
             Self::Hello => "hello",
             Self::CheckCertificate => "certificate check",
             Self::OpenChannel => "open channel",
@@ -112,6 +120,8 @@ pub struct SessionCourse {
     pub ended: u64,
     /// Why it failed, if it did.
     pub failed: Option<String>,
+    /// Bytes that TCP was given, up and down: those of TLS and HTTP among them.
+    pub given: [u64; 2],
     /// Segments that TCP sent again.
     pub sent_again: u64,
     /// Bytes on the line with all headers, up and down; of what was lost, too. None where others share the link.

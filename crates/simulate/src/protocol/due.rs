@@ -1,6 +1,6 @@
 //! What is due, and its order.
 
-use super::course::Side;
+use super::course::{ProtocolStep, Side};
 use super::parties::{Answer, Task};
 use crate::tcp::Segment;
 
@@ -16,6 +16,8 @@ pub enum What {
     Takes(Side, Vec<u8>),
     /// A side has made chunks that it sends.
     Writes(Side, Vec<u8>),
+    /// A side has made bytes of TLS, and the client may have done a step with them.
+    Ships(Side, Vec<u8>, Option<ProtocolStep>),
     /// The client has done something.
     Did(Task),
     /// The server has done something.

@@ -2,15 +2,17 @@
 //!
 //! A [`Scene`] says who talks over which link, what steps cost, and what sessions do. [`Scene::session`] lets one of them pass on
 //! a link of its own, [`Scene::together`] all at once on one that they share. The bytes are those of a client and a server as they
-//! are: connections and sessions of `wire`, with real keys. Only time is not real: cryptographic steps take what [`Costs`] say.
+//! are: connections and sessions of `wire`, and TLS of `wss` around them where that is asked for, with real keys. Only time is not real: cryptographic steps take what [`Costs`] say.
 
 mod costs;
 mod course;
 mod due;
 mod framing;
+mod opening;
 mod parties;
 mod passing;
 mod scene;
+mod secured;
 mod talk;
 mod world;
 
@@ -18,3 +20,4 @@ pub use costs::{Costs, PerByte};
 pub use course::{Message, ProtocolStep, SessionCourse, Side};
 pub use parties::{Client, Reads, Server};
 pub use scene::{Envelope, Scene};
+pub use secured::{Inside, Tls};

@@ -6,6 +6,7 @@ use link::Spec;
 
 use super::costs::Costs;
 use super::parties::{Client, Server};
+use super::secured::Tls;
 
 /// Bytes around each message, of a transport that is not UA TCP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,4 +34,6 @@ pub struct Scene {
     pub server_costs: Costs,
     /// What is around messages.
     pub envelope: Envelope,
+    /// What TLS is around them, where they do not go over TCP as they are.
+    pub tls: Option<Tls>,
 }

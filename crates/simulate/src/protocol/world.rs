@@ -5,21 +5,21 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use link::Way;
-use plan::Random;
 use plan::unit::duration::nanos;
 use wire::channel::Protection;
 use wire::frame::{Header, MessageType};
 
-use super::course::{Message, ProtocolStep, SessionCourse, Side};
+use super::course::{Message, SessionCourse, Side};
 use super::due::{Due, What};
 use super::framing;
-use super::parties::{Answering, Caller, Task};
+use super::parties::{Caller, Task};
 use super::scene::Scene;
+use super::secured::{self, Tls};
 use super::talk::Talk;
 use crate::tcp::Line;
 
 pub struct World<'a> {
-    scene: &'a Scene,
+    pub(super) scene: &'a Scene,
     line: Line,
     due: BinaryHeap<Reverse<Due>>,
     events: u64,
@@ -27,7 +27,7 @@ pub struct World<'a> {
     talks: Vec<Talk>,
     /// Until when each core of the server is busy.
     cores: Vec<u64>,
-    now: u64,
+    pub(super) now: u64,
 }
 
 /// Events between two looks.
@@ -96,7 +96,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn plan(&mut self, at: u64, talk: usize, what: What) {
+    pub(super) fn plan(&mut self, at: u64, talk: usize, what: What) {
         self.numbers += 1;
         let connection = self.talks.get(talk).map_or(0, |talk| talk.connection);
         self.due.push(Reverse(Due {
@@ -142,6 +142,14 @@ impl<'a> World<'a> {
                 self.go(talk, side);
             }
             What::Writes(side, bytes) => self.write(talk, side, &bytes),
+            What::Ships(side, bytes, done) => {
+                self.talk(talk).put(side, &bytes);
+                self.transmit(talk, side);
+                if let Some(step) = done {
+                    self.talk(talk).done(step, now);
+                    self.call_if_open(talk);
+                }
+            }
             What::Did(task) => {
                 let mut todo = Vec::new();
                 if let Some(caller) = &mut self.talk(talk).caller {
@@ -167,12 +175,7 @@ impl<'a> World<'a> {
             What::GivesUp => {
                 let it = self.talk(talk);
                 if it.caller.is_none() {
-                    let step = if it.discovers {
-                        ProtocolStep::Discover
-                    } else {
-                        ProtocolStep::Connect
-                    };
-                    let why = format!("{}: no answer in time", step.name());
+                    let why = format!("{}: no answer in time", it.doing().name());
                     self.end(talk, Some(why));
                 }
             }
@@ -183,12 +186,12 @@ impl<'a> World<'a> {
         clippy::indexing_slicing,
         reason = "events name sessions that there are"
     )]
-    fn talk(&mut self, talk: usize) -> &mut Talk {
+    pub(super) fn talk(&mut self, talk: usize) -> &mut Talk {
         &mut self.talks[talk]
     }
 
     /// When a side has done work of this session, which begins now or when it has done what it had before.
-    fn occupy(&mut self, talk: usize, side: Side, cost: f64) -> u64 {
+    pub(super) fn occupy(&mut self, talk: usize, side: Side, cost: f64) -> u64 {
         let now = self.now;
         let cost = cost.round() as u64;
         let begins = self.talk(talk).busy[side.index()].max(now);
@@ -232,34 +235,15 @@ impl<'a> World<'a> {
 
     /// What TCP has brought.
     fn deliver(&mut self, talk: usize, side: Side) {
-        let (now, scene) = (self.now, self.scene);
-        let it = self.talk(talk);
-        let [client, server] = &it.ends;
-        if side == Side::Client && it.caller.is_none() && client.is_open() {
-            let random = Random::stream(scene.seed, &[0, u64::from(it.number)]);
-            it.caller = Some(Caller::new(
-                &scene.client,
-                &scene.server,
-                scene.client_costs,
-                it.discovers,
-                random,
-                (it.began, now),
-            ));
-            self.go(talk, Side::Client);
-        } else if side == Side::Server && it.answering.is_none() && server.is_open() {
-            let random = Random::stream(scene.seed, &[1, u64::from(it.number)]);
-            it.answering = Some(Answering::new(
-                &scene.server,
-                scene.client.reads.value.clone(),
-                scene.server_costs,
-                random,
-                it.number + 1,
-                now,
-            ));
+        let scene = self.scene;
+        if self.talk(talk).ends[side.index()].is_open() {
+            self.opened(talk, side);
         }
-        let it = self.talk(talk);
-        while let Some(bytes) = it.ends[side.index()].read() {
-            it.partial[side.index()].extend_from_slice(&bytes);
+        while let Some(bytes) = self.talk(talk).ends[side.index()].read() {
+            if let Err(error) = self.take(talk, side, &bytes) {
+                let why = format!("{}: {error}", self.talk(talk).doing().name());
+                return self.end(talk, Some(why));
+            }
         }
         while let Some((header, chunk)) = self.next_chunk(talk, side) {
             let costs = match side {
@@ -307,7 +291,7 @@ impl<'a> World<'a> {
     }
 
     /// A side deals with all that it has.
-    fn go(&mut self, talk: usize, side: Side) {
+    pub(super) fn go(&mut self, talk: usize, side: Side) {
         let now = self.now;
         let it = self.talk(talk);
         match side {
@@ -395,11 +379,14 @@ impl<'a> World<'a> {
     }
 
     fn write(&mut self, talk: usize, side: Side, bytes: &[u8]) {
-        let (now, envelope) = (self.now, self.scene.envelope);
+        let (now, scene) = (self.now, self.scene);
+        let envelope = scene.envelope;
+        let shares = scene.tls.as_ref().and_then(Tls::shared_channel).is_some();
         let it = self.talk(talk);
         let Some(step) = it.caller.as_ref().map(Caller::doing) else {
             return;
         };
+        let mut failed = None;
         for (header, chunk) in framing::chunks(bytes) {
             let around = match header.message {
                 MessageType::Open => envelope.opening,
@@ -407,24 +394,39 @@ impl<'a> World<'a> {
                 _ => 0,
             };
             it.around[side.other().index()].push_back(around);
-            let end = &mut it.ends[side.index()];
             if around > 0 {
-                end.write(&vec![0; around]);
+                it.put(side, &vec![0; around]);
             }
-            end.write(chunk);
-            it.course.messages.push(Message {
-                at: now,
-                from: side,
-                kind: header.message.letters(),
-                bytes: chunk.len(),
-                step,
-            });
+            match &mut it.tunnels[side.index()] {
+                None => it.put(side, chunk),
+                // Keys for so many records that nobody sends them.
+                Some(tunnel) => {
+                    let sent = tunnel.send(chunk);
+                    let bytes = secured::taken(tunnel);
+                    it.put(side, &bytes);
+                    failed = failed.or(sent.err());
+                }
+            }
+            // Inside HTTP there is no channel that could be closed, and this is only between a party and its TLS.
+            let is_only_here = header.message == MessageType::Close && shares;
+            if !is_only_here {
+                it.course.messages.push(Message {
+                    at: now,
+                    from: side,
+                    kind: header.message.letters(),
+                    bytes: chunk.len(),
+                    step,
+                });
+            }
         }
         if side == Side::Client {
             it.making -= 1;
             if it.making == 0 && it.caller.as_ref().is_some_and(Caller::is_ended) {
-                it.ends[side.index()].finish();
+                it.leave();
             }
+        }
+        if let Some(error) = failed {
+            return self.end(talk, Some(format!("{}: {error}", step.name())));
         }
         self.transmit(talk, side);
         self.end_if_over(talk);
@@ -454,7 +456,7 @@ impl<'a> World<'a> {
         self.happen(talk, What::Begins);
     }
 
-    fn end(&mut self, talk: usize, why: Option<String>) {
+    pub(super) fn end(&mut self, talk: usize, why: Option<String>) {
         let now = self.now;
         if self.talk(talk).over {
             return;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use simulate::protocol::{Envelope, ProtocolStep};
 use wire::channel::Protection;
 use wire::policy::{Mode, Policy};
+use wire::url::Transport;
 
 use super::cavalieri_costs::{FOUND, NAME, Over, Seven};
 use super::scene::{Reading, Stage};
@@ -85,6 +86,7 @@ impl Seven {
             }
         };
         Ok(Stage {
+            transport: Transport::Tcp,
             link,
             seed: 1,
             protections: vec![protection],

@@ -7,6 +7,7 @@ use plan::unit::duration::show_ns;
 use record::average::mean;
 use serde::Serialize;
 use simulate::protocol::{Message, ProtocolStep, SessionCourse, Side};
+use wire::url::Transport;
 
 use super::protocol_result::Talk;
 use super::scene;
@@ -16,6 +17,7 @@ use crate::model::wrapped;
 #[derive(Debug, Serialize)]
 pub struct Summary {
     simulated: bool,
+    transport: &'static str,
     link: String,
     security: String,
     user: String,
@@ -119,6 +121,7 @@ impl Summary {
         let activation = talk.courses.iter().filter(good);
         Self {
             simulated: true,
+            transport: args.transport.scheme(),
             link: args.link.to_string(),
             security: talk.set.protection.to_string(),
             user: talk.set.user.clone(),
@@ -166,6 +169,9 @@ pub fn draw(out: &mut String, it: &Summary) -> fmt::Result {
     )?;
     let link = if it.link.is_empty() { "none" } else { &it.link };
     writeln!(out, "link        {link}")?;
+    if it.transport != Transport::Tcp.scheme() {
+        writeln!(out, "transport   {}", it.transport)?;
+    }
     writeln!(out, "security    {}, user {}", it.security, it.user)?;
     writeln!(out, "costs       {}", it.costs)?;
     for (why, count) in &it.failures {

@@ -11,15 +11,16 @@ use load::calibrate::{Calibration, PolicyCost};
 use pki::Key;
 use plan::unit::{Bytes, duration};
 use plant::{Config, PasswordHash, Users};
-use simulate::protocol::{Client, Costs, Envelope, PerByte, Reads, Scene, Server};
+use simulate::protocol::{Client, Costs, Envelope, Inside, PerByte, Reads, Scene, Server, Tls};
 use wire::certificate::Certificate;
 use wire::channel::{Identity, Protection, all_protections};
-use wire::policy::PrivateKey;
+use wire::policy::{Policy, PrivateKey};
 use wire::session::server;
 use wire::types::{
     ApplicationDescription, ApplicationType, ByteString, DataValue, DateTime, EndpointDescription,
     NodeId, TimestampsToReturn, Variant,
 };
+use wire::url::Transport;
 use zeroize::Zeroizing;
 
 use crate::calibrated;
@@ -31,6 +32,9 @@ pub struct Args {
     /// The link between them: a preset such as cavalieri-2mbps or 4g, or 2Mbit/s,delay=20ms,loss=1%
     #[arg(long, value_name = "PRESET|SPEC", default_value = "cavalieri-2mbps")]
     pub link: Spec,
+    /// What carries messages: opc.tcp, opc.wss, opc.https
+    #[arg(long, value_name = "SCHEME", default_value = "opc.tcp", value_parser = transport)]
+    pub transport: Transport,
     /// POLICY:MODE such as Basic256Sha256:SignAndEncrypt, or best, least, none
     #[arg(
         long,
@@ -108,7 +112,28 @@ pub struct Set {
     pub costs: String,
 }
 
-const URL: &str = "opc.tcp://plant.simulated:4840";
+const HOST: &str = "plant.simulated";
+
+/// Answers have at most so many bytes inside HTTP.
+const LONGEST: usize = 16 << 20;
+
+fn transport(text: &str) -> Result<Transport, String> {
+    let all = Transport::ALL;
+    all.into_iter()
+        .find(|it| it.scheme() == text)
+        .ok_or_else(|| {
+            let names = all.map(Transport::scheme);
+            format!("{text:?} is no transport (want {})", names.join(", "))
+        })
+}
+
+fn url(transport: Transport) -> String {
+    format!(
+        "{}://{HOST}:{}",
+        transport.scheme(),
+        transport.default_port()
+    )
+}
 
 /// Certificates and keys that are used in simulations and nowhere else: with the same ones each time, the same bytes.
 const CLIENT: (&[u8], &[u8]) = (
@@ -176,6 +201,26 @@ impl Prices {
         }
     }
 
+    /// What TLS takes for a signature and its check, with a key of RSA as the certificate has it.
+    fn of_tls(&self) -> anyhow::Result<(f64, f64)> {
+        match self {
+            Self::Nothing => Ok((0.0, 0.0)),
+            Self::Cavalieri => Err(Failure::usage("cavalieri2010 knows nothing of TLS")
+                .hint("--costs none, or a file of uaperf calibrate")
+                .into()),
+            Self::Calibrated(it, _) => {
+                let policy = Policy::Aes256Sha256RsaPss.name();
+                let policy = it.policies.iter().find(|it| it.policy == policy);
+                let key = policy.map(|it| (it.key.sign_ns.median, it.key.verify_ns.median));
+                key.ok_or_else(|| {
+                    Failure::new(format!("{}: nothing says what TLS costs", self.name()))
+                        .hint("uaperf calibrate")
+                        .into()
+                })
+            }
+        }
+    }
+
     /// What they come to with a policy.
     fn costs(&self, protection: Protection) -> anyhow::Result<Costs> {
         let it = match self {
@@ -228,6 +273,7 @@ fn secured(it: &PolicyCost) -> Costs {
 /// The client and the server of this program over a link, with what steps cost either of them.
 #[derive(Debug, Clone)]
 pub struct Stage {
+    pub transport: Transport,
     pub link: Spec,
     pub seed: u64,
     pub protections: Vec<Protection>,
@@ -258,7 +304,13 @@ impl Stage {
             protections: self.protections.clone(),
             ..Config::default()
         };
-        let endpoints = plant::endpoints_at(&config, URL, &server.clone().into());
+        let url_of = (self.transport != Transport::Tcp).then(|| url(self.transport));
+        let endpoints = plant::endpoints_at(
+            &config,
+            &url(Transport::Tcp),
+            url_of.as_deref(),
+            &server.clone().into(),
+        );
         let size = self.reading.value.map(|it| it.0 as usize);
         let value = match size {
             // A double, as most measurements are.
@@ -276,7 +328,7 @@ impl Stage {
             link: self.link,
             seed: self.seed,
             client: Arc::new(Client {
-                url: URL.to_owned(),
+                url: url(self.transport),
                 application: ApplicationDescription {
                     application_uri: "urn:simulated:uaperf:client".into(),
                     application_name: "uaperf".into(),
@@ -312,8 +364,22 @@ impl Stage {
             client_costs: self.costs,
             server_costs: self.costs,
             envelope: self.envelope,
+            tls: tls(self.transport)?,
         })
     }
+}
+
+/// TLS of a transport that has it, with the server's certificate.
+fn tls(transport: Transport) -> anyhow::Result<Option<Tls>> {
+    let inside = match transport {
+        Transport::Tcp => return Ok(None),
+        Transport::Wss => Inside::WebSocket,
+        Transport::Https => Inside::Http(LONGEST),
+    };
+    let (certificate, key) = SERVER;
+    let host = (HOST.to_owned(), transport.default_port());
+    let key = Key::read(key)?;
+    Ok(Some(Tls::new(inside, host, certificate, key.pkcs8())?))
 }
 
 impl Args {
@@ -323,12 +389,24 @@ impl Args {
         let all: Vec<Protection> = all_protections()
             .filter(|it| it.policy.curve().is_none())
             .collect();
-        let protection = self.protection(&all)?;
+        let is_secured = self.transport != Transport::Tcp;
+        let protection = match self.transport {
+            // It has no channel of its own: TLS protects.
+            Transport::Https => self.protection(&[Protection::NONE])?,
+            _ => self.protection(&all)?,
+        };
         let prices = Prices::of(self.costs.as_deref())?;
         let mut costs = prices.costs(protection)?;
         let mut notes = Vec::new();
+        if is_secured {
+            (costs.sign, costs.verify) = prices.of_tls()?;
+            notes.push(
+                "TLS takes its signature and the check of it; its key agreement and ciphers take no time here"
+                    .to_owned(),
+            );
+        }
         let asks = match self.revocation {
-            _ if protection == Protection::NONE => Asks::Offline,
+            _ if protection == Protection::NONE && !is_secured => Asks::Offline,
             asks => asks,
         };
         if asks != self.revocation {
@@ -339,7 +417,7 @@ impl Args {
             Offers::Used => vec![protection],
         };
         // Who offers nothing secured needs no certificate.
-        let has_certificate = protections.iter().any(|it| *it != Protection::NONE);
+        let has_certificate = is_secured || protections.iter().any(|it| *it != Protection::NONE);
         if self.user.is_some() {
             notes.push(
                 match has_certificate {
@@ -354,6 +432,7 @@ impl Args {
             costs.ask = authority;
         }
         let stage = Stage {
+            transport: self.transport,
             link: self.link,
             seed: self.seed,
             protections,

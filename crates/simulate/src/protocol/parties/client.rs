@@ -31,6 +31,20 @@ pub enum Task {
 /// A task, with what it costs and how long it waits for others before.
 pub type Todo = (f64, f64, Task);
 
+/// A connection that is there.
+pub struct Opened {
+    /// It is for GetEndpoints.
+    pub discovers: bool,
+    /// The channel that is there without a word, if that is so.
+    pub shared_channel: Option<u32>,
+    /// What was done for it.
+    pub steps: Vec<(ProtocolStep, u64, u64)>,
+    /// When it began.
+    pub began: u64,
+    /// When it was there.
+    pub at: u64,
+}
+
 /// A client at work.
 #[derive(Debug)]
 pub struct Caller {
@@ -43,6 +57,8 @@ pub struct Caller {
     costs: Costs,
     /// On a connection of its own for GetEndpoints.
     discovers: bool,
+    /// The channel is there without a word.
+    shares: bool,
     doing: ProtocolStep,
     began: u64,
     /// How much of opening the channel was judging a certificate.
@@ -56,15 +72,21 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A client whose TCP connection is there; it began at a time.
+    /// A client whose connection is there.
     pub fn new(
         client: &Arc<Client>,
         server: &Server,
         costs: Costs,
-        discovers: bool,
+        way: Opened,
         mut random: Random,
-        (began, time): (u64, u64),
     ) -> Self {
+        let Opened {
+            discovers,
+            shared_channel,
+            steps,
+            at: time,
+            ..
+        } = way;
         let protection = if discovers {
             Protection::NONE
         } else {
@@ -79,12 +101,13 @@ impl Caller {
             identity: client.identity.clone().filter(|_| is_secured),
             server: certificate.clone().filter(|_| is_secured),
             timeout: client.timeout,
+            shared_channel,
             ..client::Config::new(
                 client.url.clone(),
                 Box::new(move |bytes| fill(&mut nonces, bytes)),
             )
         };
-        let mut caller = Self {
+        Self {
             client: Arc::clone(client),
             connection: Connection::new(config, now(time)),
             session: None,
@@ -93,21 +116,26 @@ impl Caller {
             random,
             costs,
             discovers,
-            doing: ProtocolStep::Connect,
-            began,
+            shares: shared_channel.is_some(),
+            doing: match (discovers, shared_channel) {
+                (true, _) => ProtocolStep::Discover,
+                (_, None) => ProtocolStep::Hello,
+                (_, Some(_)) => ProtocolStep::CreateSession,
+            },
+            began: match discovers {
+                true => way.began,
+                false => time,
+            },
             checked: 0,
             seals: true,
             reads: 0,
-            steps: Vec::new(),
+            steps: match discovers {
+                true => Vec::new(),
+                false => steps,
+            },
             ended: false,
             failed: None,
-        };
-        if discovers {
-            caller.doing = ProtocolStep::Discover;
-        } else {
-            caller.done(ProtocolStep::Connect, ProtocolStep::Hello, time);
         }
-        caller
     }
 
     pub fn connection(&mut self) -> &mut Connection {
@@ -135,12 +163,13 @@ impl Caller {
 
     /// The last bytes were written.
     pub fn wrote_last(&mut self, time: u64) {
-        match self.failed {
-            Some(_) => {}
-            None if self.discovers => {
-                self.done(ProtocolStep::Discover, ProtocolStep::Discover, time)
-            }
-            None => self.done(ProtocolStep::CloseChannel, ProtocolStep::CloseChannel, time),
+        if self.failed.is_some() {
+            return;
+        }
+        if self.discovers {
+            self.done(ProtocolStep::Discover, ProtocolStep::Discover, time);
+        } else if !self.shares {
+            self.done(ProtocolStep::CloseChannel, ProtocolStep::CloseChannel, time);
         }
     }
 
@@ -230,7 +259,9 @@ impl Caller {
             };
             return self.send(request, time);
         }
-        self.done(ProtocolStep::OpenChannel, ProtocolStep::CreateSession, time);
+        if !self.shares {
+            self.done(ProtocolStep::OpenChannel, ProtocolStep::CreateSession, time);
+        }
         let config = Config {
             name: self.client.session_name.clone(),
             identity: self.client.identity.clone().filter(|_| self.is_secured()),

@@ -3,7 +3,7 @@
 mod client;
 mod server;
 
-pub(super) use client::{Caller, Task};
+pub(super) use client::{Caller, Opened, Task};
 pub(super) use server::{Answer, Answering};
 
 use std::sync::Arc;

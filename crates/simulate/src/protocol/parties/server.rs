@@ -42,6 +42,8 @@ pub struct Answering {
     /// Whether the next job of the connection opens a chunk; else it seals one.
     opens: bool,
     number: u32,
+    /// The channel is there without a word.
+    shares: bool,
 }
 
 impl Answering {
@@ -52,13 +54,18 @@ impl Answering {
         costs: Costs,
         mut random: Random,
         number: u32,
+        shared_channel: Option<u32>,
         time: u64,
     ) -> Self {
         let mut nonces = Random::new(random.next_u64());
         let config = server::Config {
             protections: server.protections.clone(),
             identities: server.session.identities.clone(),
-            ..server::Config::new(number, Box::new(move |bytes| fill(&mut nonces, bytes)))
+            shared_channel: shared_channel.is_some(),
+            ..server::Config::new(
+                shared_channel.unwrap_or(number),
+                Box::new(move |bytes| fill(&mut nonces, bytes)),
+            )
         };
         Self {
             server: Arc::clone(server),
@@ -69,6 +76,7 @@ impl Answering {
             costs,
             opens: true,
             number,
+            shares: shared_channel.is_some(),
         }
     }
 
@@ -169,12 +177,14 @@ impl Answering {
                 self.respond(id, &response.into());
             }
             Request::CreateSession(request) => {
-                let (mut secret, mut nonce) = ([0; 20], [0; wire::session::NONCE_LEN]);
+                // As long as those of the plant: inside HTTP the token alone says whose a session is.
+                let mut secret = vec![0; if self.shares { 28 } else { 20 }];
+                let mut nonce = [0; wire::session::NONCE_LEN];
                 fill(&mut self.random, &mut secret);
                 fill(&mut self.random, &mut nonce);
                 let grant = Grant {
                     session_id: NodeId::new(1, self.number),
-                    authentication_token: NodeId::new(0, ByteString::from(secret.to_vec())),
+                    authentication_token: NodeId::new(0, ByteString::from(secret)),
                     nonce,
                 };
                 let config = &self.server.session;
