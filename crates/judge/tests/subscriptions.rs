@@ -4,8 +4,8 @@
 
 use record::Ledger;
 use record::run::{
-    EachSubscription, Ended, Intervals, Kind, Phase, Place, Silence, Stall, StallKind, Status,
-    Subscriptions, Verdict, WarmUp,
+    ByRate, EachSubscription, Ended, Figure, Intervals, Kind, Phase, Place, Silence, Stall,
+    StallKind, Status, Subscriptions, ThreadUsage, Usage, UsageSeries, Verdict, WarmUp,
 };
 
 const MS: i64 = 1_000_000;
@@ -46,12 +46,16 @@ fn judged(told: Subscriptions) -> Verdict {
 }
 
 fn judged_beside(told: Subscriptions, stalls: Vec<Stall>) -> Verdict {
+    judged_with(told, |phase| phase.stalls = stalls)
+}
+
+fn judged_with(told: Subscriptions, other: impl FnOnce(&mut Phase)) -> Verdict {
     let started = "2026-03-01T09:30:00Z".parse().unwrap();
     let name = |code: u32| code.to_string();
     let tally = Ledger::new().finish();
     let mut phase = Phase::new("only", started, &tally, WarmUp::default(), 0, &name);
     phase.subscriptions = Some(told);
-    phase.stalls = stalls;
+    other(&mut phase);
     let mut judgement = judge::Judgement::default();
     judgement.hear(&phase);
     judgement.verdict()
@@ -71,6 +75,62 @@ fn a_server_that_publishes_news_more_slowly_than_promised_does_not_keep_up() {
         ["the slowest subscription published each 202 ms instead of each 100 ms"]
     );
     assert_eq!(judged(published_each(100, true)).kind, Kind::Valid);
+}
+
+#[test]
+fn values_that_phases_cost_are_a_note_where_the_server_had_little_to_do() {
+    let told = |came, by_phase| Subscriptions {
+        by_rate: Some(ByRate {
+            items: 10,
+            expected: 1000,
+            came,
+            by_phase,
+        }),
+        ..published_each(100, true)
+    };
+    let server = |cpu: f64, thread: f64| UsageSeries {
+        who: "server".to_owned(),
+        window: Usage {
+            cpu_cores: Figure::Known(cpu),
+            ..Usage::default()
+        },
+        cores_allowed: Some(2.0),
+        threads: vec![ThreadUsage {
+            busiest: Some(thread),
+            ..ThreadUsage::default()
+        }],
+        ..UsageSeries::default()
+    };
+    let of = |told, server: Option<UsageSeries>| {
+        judged_with(told, |phase| phase.resources = server.into_iter().collect())
+    };
+    let explained = of(told(900, 500), Some(server(0.02, 0.02)));
+    assert_eq!(explained.kind, Kind::Valid);
+    assert!(
+        explained.notes[0]
+            .starts_with("10.0 % of the values that the change rate promises did not come"),
+        "{:?}",
+        explained.notes
+    );
+    for (why, verdict) in [
+        (
+            "no phase explains it",
+            of(told(900, 0), Some(server(0.02, 0.02))),
+        ),
+        (
+            "more is missing",
+            of(told(400, 500), Some(server(0.02, 0.02))),
+        ),
+        ("it was busy", of(told(900, 500), Some(server(1.5, 0.4)))),
+        (
+            "a thread was busy",
+            of(told(900, 500), Some(server(0.9, 0.95))),
+        ),
+        ("nobody knows", of(told(900, 500), None)),
+    ] {
+        assert_eq!(verdict.kind, Kind::ServerSaturated, "{why}");
+        assert!(verdict.notes.is_empty(), "{why}: {:?}", verdict.notes);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use record::run::{Build, Figure as Recorded, Fingerprint};
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
 use crate::processors::listed;
+use crate::tree::Tree;
 
 /// Takes the fingerprint of this machine and program, now: the machine, its settings and the
 /// build, as far as they change what is measured.
@@ -35,6 +36,8 @@ pub fn fingerprint() -> Fingerprint {
         // The file is empty when no core is isolated, and that is an answer.
         isolated: Recorded::from(files::text(&cpus("isolated")).map(|list| list.trim().to_owned())),
         virtualisation: Recorded::from(of_cpuinfo.and_then(virtualisation)),
+        libc: Recorded::from(libc()),
+        storage: Recorded::from(storage(&Tree::here())),
         clock_source: Recorded::from(files::line(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         )),
@@ -184,6 +187,71 @@ fn hypervisor(product: &str) -> Option<&str> {
     found.map(|(_, name)| *name)
 }
 
+/// What the kernel mapped into this process, and the version that stands in it.
+fn libc() -> Figure<String> {
+    if cfg!(target_env = "musl") {
+        return Ok("musl, in the program".to_owned());
+    }
+    let maps = files::text("/proc/self/maps")?;
+    let mut paths = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5));
+    let path = paths.find(|path| {
+        path.rsplit('/')
+            .next()
+            .is_some_and(|it| it.starts_with("libc.so"))
+    });
+    let path =
+        path.ok_or_else(|| NotAvailable::because("no C library is mapped into the program"))?;
+    let bytes =
+        std::fs::read(path).map_err(|error| NotAvailable::because(format!("{path}: {error}")))?;
+    release(&bytes).ok_or_else(|| NotAvailable::because(format!("{path} does not say its version")))
+}
+
+/// glibc has it in a sentence of its own: `GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.`
+fn release(library: &[u8]) -> Option<String> {
+    const MARK: &[u8] = b"GNU C Library (";
+    let at = library.windows(MARK.len()).position(|it| it == MARK)?;
+    let line = library
+        .get(at..)?
+        .split(|it| matches!(it, b'\n' | 0))
+        .next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    let (package, version) = line.split_once('(')?.1.split_once(')')?;
+    let version = version.rsplit_once("version ")?.1.trim_end_matches('.');
+    Some(format!("glibc {version} ({package})"))
+}
+
+/// Disks, and no devices that the kernel makes up from memory, files or other disks.
+fn storage(tree: &Tree) -> Figure<Vec<String>> {
+    /// The kernel counts in these, whatever the disk does.
+    const SECTOR: u64 = 512;
+    const MADE_UP: [&str; 6] = ["loop", "ram", "zram", "dm-", "md", "sr"];
+    let disks = tree.names("/sys/block")?.into_iter();
+    let disks = disks.filter(|name| !MADE_UP.iter().any(|it| name.starts_with(it)));
+    let told = |name: String| {
+        let file = |file: &str| format!("/sys/block/{name}/{file}");
+        let size = tree.number::<u64>(&file("size"));
+        let size = size
+            .map(|sectors| format!("{} GiB", (sectors * SECTOR) >> 30))
+            .ok();
+        let bus = tree.line(&file("device/modalias")).ok();
+        let bus = bus
+            .as_deref()
+            .and_then(|it| it.split_once(':'))
+            .map(|it| it.0.to_owned());
+        // A disk of a hypervisor says that it turns, too.
+        let turns = match tree.number::<u8>(&file("queue/rotational")) {
+            Ok(1) if bus.as_deref() != Some("virtio") => Some("rotating".to_owned()),
+            _ => None,
+        };
+        let model = tree.line(&file("device/model")).ok();
+        let words = [Some(name), size, model, bus, turns];
+        words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    Ok(disks.map(told).collect())
+}
+
 fn network() -> Figure<Vec<String>> {
     let mut interfaces = Vec::new();
     for name in files::names("/sys/class/net")? {
@@ -227,6 +295,49 @@ mod tests {
         let board = "Features\t: fp asimd crc32\n";
         assert_eq!(cryptography(board).unwrap(), "none");
         assert!(cryptography("processor\t: 0\n").is_err());
+    }
+
+    #[test]
+    fn a_c_library_is_named_by_its_own_sentence() {
+        let library = b"\x7fELF..\0GNU C Library (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.\nCopyright";
+        let glibc = "glibc 2.36 (Debian GLIBC 2.36-9+deb12u14)";
+        assert_eq!(release(library).as_deref(), Some(glibc));
+        assert_eq!(release(b"\x7fELF musl"), None);
+        if cfg!(all(target_os = "linux", target_env = "gnu")) {
+            let here = libc().unwrap();
+            assert!(here.starts_with("glibc 2."), "{here}");
+        }
+    }
+
+    #[test]
+    fn disks_are_named_and_what_the_kernel_makes_up_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("loop0/size", "8\n"),
+            ("nvme0n1/size", "1000215216\n"),
+            ("nvme0n1/device/model", "Samsung SSD 980\n"),
+            ("nvme0n1/queue/rotational", "0\n"),
+            ("sda/size", "3907029168\n"),
+            ("sda/queue/rotational", "1\n"),
+            ("vda/size", "536870912\n"),
+            ("vda/queue/rotational", "1\n"),
+            ("vda/device/modalias", "virtio:d00000002v00001AF4\n"),
+        ] {
+            let path = folder.path().join("sys/block").join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let disks = storage(&Tree::at(folder.path()));
+        if !platform::System::IS_LINUX {
+            assert!(disks.is_err());
+            return;
+        }
+        let expected = [
+            "nvme0n1, 476 GiB, Samsung SSD 980",
+            "sda, 1863 GiB, rotating",
+            "vda, 256 GiB, virtio",
+        ];
+        assert_eq!(disks.unwrap(), expected);
     }
 
     #[test]

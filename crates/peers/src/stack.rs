@@ -115,6 +115,13 @@ pub enum StackState {
 }
 
 impl Stack {
+    /// What its tools say of themselves, compilers and runtimes with their versions; of those that are there.
+    pub fn tools_here(&self) -> Vec<String> {
+        let all = self.tools.iter();
+        all.filter_map(|tool| Some(format!("{}: {}", tool.name, tool.check().ok()?)))
+            .collect()
+    }
+
     /// The folder that it is installed in.
     pub fn dir(&self) -> PathBuf {
         place::home().join(format!("{}-{}", self.name, self.version))

@@ -1,7 +1,7 @@
 //! Interfaces of this host.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// An address of the interface of this name, of IPv4 or of IPv6.
 pub fn address(name: &str, four: bool) -> io::Result<IpAddr> {
@@ -29,6 +29,18 @@ pub fn up() -> io::Result<Vec<Up>> {
 /// The name of the interface that has an address.
 pub fn name_of(address: IpAddr) -> io::Result<String> {
     imp::name_of(address)
+}
+
+/// The name of the interface by which the system's routes lead to an address. Nothing is sent.
+pub fn towards(to: SocketAddr) -> io::Result<String> {
+    let any: IpAddr = match to {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    // A datagram's socket that is connected has the address from which it would send.
+    socket.connect(to)?;
+    name_of(socket.local_addr()?.ip())
 }
 
 /// The number of the interface that has an address: groups of IPv6 are joined by it. 0, which is the system's choice, for
@@ -170,5 +182,6 @@ mod tests {
         let loopback = IpAddr::from([127, 0, 0, 1]);
         assert_eq!(address("lo", true).unwrap(), loopback);
         assert_eq!(name_of(loopback).unwrap(), "lo");
+        assert_eq!(towards((loopback, 9).into()).unwrap(), "lo");
     }
 }

@@ -133,6 +133,7 @@ fn full() -> Run {
         url: "opc.tcp://127.0.0.1:4840".to_owned(),
         endpoint_url: Some("opc.tcp://plant:4840".to_owned()),
         peer: Some("open62541".to_owned()),
+        tools: vec!["cmake: cmake version 3.25.1".to_owned()],
         product: Product {
             name: Figure::Known("a server".to_owned()),
             ..Product::default()
@@ -141,6 +142,7 @@ fn full() -> Run {
         user: "anonymous".to_owned(),
         link: Some("rate=2Mbit/s,delay=20ms".to_owned()),
         proxy: Some("http://proxy:3128".to_owned()),
+        interface: Some("eth0".into()),
         dscp: Some("46".to_owned()),
         limits: [("MaxNodesPerRead".to_owned(), 1000)].into(),
     }];
@@ -172,6 +174,7 @@ fn full() -> Run {
         source: Some(Source {
             from: "http://plc1:9256/metrics".to_owned(),
             by: "process-exporter".to_owned(),
+            machine: Some(Box::default()),
             interval_ns: 1_000_000_000,
             resolution_ns: Figure::Known(1_000_000_000),
             looks: 9,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plan::unit::{duration, share};
 use record::Run;
-use record::run::{Figure, Host, HostClock, Kind, Phase, Trust};
+use record::run::{Figure, Fingerprint, Host, HostClock, Kind, Phase, Trust};
 
 use crate::points::Named;
 use crate::table::looked_at;
@@ -69,8 +69,7 @@ pub(crate) fn mean(host: &Host, phase: &Phase) -> Option<f64> {
 }
 
 /// The machine in a few words.
-pub(crate) fn machine(host: &Host) -> String {
-    let machine = &host.machine;
+pub(crate) fn machine(machine: &Fingerprint) -> String {
     let known = |figure: &Figure<String>| figure.known().cloned().filter(|it| !it.is_empty());
     let cores = machine.cores.known().map(|&n| match n {
         1 => "1 core".to_owned(),

@@ -8,6 +8,7 @@ use record::run::{
     Energy, Figure, LinkUsage, Mean, Observing, Phase, Source, ThreadUsage, Usage, UsageSeries,
 };
 
+use crate::hosts::machine;
 use crate::page::{Page, clean};
 
 /// The rows of a phase.
@@ -37,6 +38,9 @@ pub(crate) fn rows(page: &mut Page, phase: &Phase) {
         }
         if let Some(source) = &usage.source {
             page.row("", &told(source));
+            if let Some(there) = &source.machine {
+                page.row("", &format!("there: {}", clean(&machine(there))));
+            }
         }
     }
     for it in &phase.energy {

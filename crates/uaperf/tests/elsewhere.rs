@@ -325,6 +325,8 @@ fn agrees(phase: &Value, id: &str) {
         source["by"].as_str().unwrap().starts_with("uaperf "),
         "{source}"
     );
+    let kernel = source["machine"]["kernel"].as_str().unwrap();
+    assert!(kernel.starts_with("Linux "), "{source}");
     assert_eq!(source["gaps"].as_array().unwrap().len(), 0, "{source}");
     let interval = source["resolution_ns"].as_f64().unwrap();
     assert!((interval / 1e8 - 1.0).abs() < 0.5, "{source}");
@@ -344,6 +346,7 @@ fn a_process_behind_a_pipe_is_the_same_as_looked_at_here() {
     let (phase, screen) = observed(folder.path(), "4s", &words, Some(&ssh));
     agrees(&phase, &id);
     assert!(screen.contains("from ssh:lab by uaperf"), "{screen}");
+    assert!(screen.contains("there: "), "{screen}");
 }
 
 #[test]

@@ -52,6 +52,9 @@ fn every_transport_goes_through_a_proxy() {
         assert!(said.out.contains("through the proxy"), "{}", said.out);
         let run = json(&folder.path().join("run.json"));
         assert_eq!(run["targets"][0]["proxy"], proxy.url());
+        if cfg!(target_os = "linux") {
+            assert_eq!(run["targets"][0]["interface"], "lo");
+        }
         assert_eq!(run["phases"][0]["total"]["completed"], 100);
         let text = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
         assert!(!text.contains("pass word") && !text.contains("bWU6"));

@@ -49,6 +49,7 @@ pub fn doubts(base: &[&Run], new: &[&Run]) -> Vec<String> {
     differ("security", &|run| {
         Some(run.targets.first()?.security.clone())
     });
+    differ("interface", &|run| run.targets.first()?.interface.clone());
     differ("link", &|run| {
         let link = run.targets.first()?.link.clone();
         Some(link.unwrap_or_else(|| "none".to_owned()))

@@ -40,7 +40,7 @@ impl Judgement {
             }
             self.reasons.extend(reasons);
             self.advice.extend(subscriptions::advice(told));
-            self.notes.extend(subscriptions::notes(told));
+            self.notes.extend(subscriptions::notes(told, phase));
         }
         self.notes.extend(diagnostics::notes(phase));
     }

@@ -8,9 +8,13 @@ use serde_json::Value;
 use super::missing::Missing;
 use super::reason::Reason;
 use super::status;
+use super::words::percent;
 
 /// From this share on, values that came late or overflowed say that the server did not keep up.
 const SHARE: f64 = 0.01;
+
+/// A server whose cores and threads were busy for less than this share is not short of them.
+const IDLE: f64 = 0.5;
 
 /// From this much on, publishing that takes longer than its interval says so as well.
 const PACE: f64 = 1.05;
@@ -107,13 +111,10 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<Reason> {
     if late >= SHARE {
         reasons.push(Reason::Late { share: late });
     }
-    if let Some(rate) = &told.by_rate
-        && rate.expected > 0
+    if let Some((share, by_phase)) = short(told)
+        && !(by_phase && is_idle(phase))
     {
-        let short = rate.expected.saturating_sub(rate.came) as f64 / rate.expected as f64;
-        if short >= SHARE {
-            reasons.push(Reason::ShortOfChanges { share: short });
-        }
+        reasons.push(Reason::ShortOfChanges { share });
     }
     // Where the client itself holds items back or has subscriptions publish at another pace, neither pace
     // nor waiting is the server's doing.
@@ -159,6 +160,28 @@ fn behind(told: &Subscriptions, phase: &Phase) -> Vec<Reason> {
         reasons.push(Reason::Queueing { p99_ns: p99 });
     }
     reasons
+}
+
+/// The share of the values that a change rate promises which did not come, where it says anything; and whether phases explain it.
+fn short(told: &Subscriptions) -> Option<(f64, bool)> {
+    let rate = told.by_rate.filter(|it| it.expected > 0)?;
+    let short = rate.expected.saturating_sub(rate.came);
+    let share = short as f64 / rate.expected as f64;
+    (share >= SHARE).then_some((share, short <= rate.by_phase))
+}
+
+/// Whether the server is known to have had little to do.
+fn is_idle(phase: &Phase) -> bool {
+    let mut all = phase.resources.iter();
+    let Some(server) = all.find(|it| it.who == "server") else {
+        return false;
+    };
+    let cores = server.window.cpu_cores.known().zip(server.cores_allowed);
+    cores.is_some_and(|(cores, allowed)| *cores < IDLE * allowed)
+        && server
+            .threads
+            .iter()
+            .all(|it| it.busiest.is_none_or(|busy| busy < IDLE))
 }
 
 /// What servers say of a filter that they do not take (Part 4, 5.13.2.4; Part 13, 5.3.2).
@@ -237,8 +260,18 @@ fn refused_items(told: &Subscriptions) -> impl Iterator<Item = &Status> {
 }
 
 /// What should be known of them.
-pub(crate) fn notes(told: &Subscriptions) -> Vec<String> {
+pub(crate) fn notes(told: &Subscriptions, phase: &Phase) -> Vec<String> {
     let mut notes = Vec::new();
+    if let Some((share, true)) = short(told)
+        && is_idle(phase)
+    {
+        notes.push(format!(
+            "{} of the values that the change rate promises did not come, of a server that had little to do: values \
+             change, are sampled and are published about as often, and where these meet one takes the place of another; \
+             sample twice as often (--sampling), or keep more (--queue)",
+            percent(share)
+        ));
+    }
     if let Some(why) = &told.held {
         notes.push(format!("nothing was to be reported: {why}"));
     } else if told.silent > 0 {

@@ -21,7 +21,7 @@ pub(crate) use tls::with_anybody;
 pub use tls::{Tls, TlsTrust};
 pub use wire::session::token::Credentials;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -509,6 +509,20 @@ impl Access {
             (None, Some(link), _) => Way::Through(link.address()),
             (None, None, Some(proxy)) => Way::Proxied(Arc::clone(proxy)),
             (None, None, None) => Way::Dial,
+        }
+    }
+
+    /// The interface of this machine by which connections leave; none where a relay of ours stands between, where the
+    /// server dials, and where the system does not say.
+    pub fn interface(&self) -> Option<String> {
+        let towards = |place: (&str, u16)| {
+            let mut addresses = place.to_socket_addrs().ok()?;
+            addresses.find_map(|to| platform::interface::towards(to).ok())
+        };
+        match self.way() {
+            Way::Dial => towards((self.url.host(), self.url.port())),
+            Way::Proxied(proxy) => towards(proxy.place()),
+            Way::Through(_) | Way::Called(_) => None,
         }
     }
 

@@ -211,6 +211,8 @@ pub struct ByRate {
     pub expected: u64,
     /// Values that came of those expected.
     pub came: u64,
+    /// Of those expected, so many may fail to come by phase alone.
+    pub by_phase: u64,
 }
 
 impl Account {
@@ -292,6 +294,7 @@ impl Account {
         self.by_rate.items += by_rate.items;
         self.by_rate.expected += by_rate.expected;
         self.by_rate.came += by_rate.came;
+        self.by_rate.by_phase += by_rate.by_phase;
         self.away += away;
         self.unasked += unasked;
         self.heard.merge(heard);
@@ -402,12 +405,14 @@ impl Receipt {
                     // What it keeps is due when it reports again.
                     continue;
                 }
-                if let Some(due) = group.due(subscription.row.terms.publishing_ns, measured_ns) {
+                let publishing_ns = subscription.row.terms.publishing_ns;
+                if let Some(due) = group.due(publishing_ns, measured_ns) {
                     // One may be under way, one may fall on either side of the beginning.
                     let due = due.saturating_sub(2);
                     account.by_rate.items += 1;
                     account.by_rate.expected += due;
                     account.by_rate.came += due.min(item.values.into());
+                    account.by_rate.by_phase += group.by_phase(publishing_ns, due);
                 }
                 if let Some(counter) = group.counter
                     && !subscription.over

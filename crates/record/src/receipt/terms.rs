@@ -163,6 +163,25 @@ impl Group {
     }
 }
 
+impl Group {
+    /// Of so many values that are due, those that may fail to come though nobody is late. Where the next stage takes values about as
+    /// often as they are there, it meets two of them at one time and none at another, and keeps one.
+    pub(super) fn by_phase(&self, publishing_ns: u64, due: u64) -> u64 {
+        let sampling_ns = self.terms.sampling_ns;
+        let alike = |a: u64, b: u64| a.min(b) > 0 && a.abs_diff(b) <= a.min(b) / 5;
+        let changes_ns = self.changes_ns().unwrap_or(0);
+        let one = self.terms.queue_size <= 1;
+        let slowest = sampling_ns.max(if one { publishing_ns } else { 0 });
+        // Of what changes less often nothing can be taken over.
+        if changes_ns > slowest && !alike(changes_ns, slowest) {
+            return 0;
+        }
+        let stages = alike(changes_ns, sampling_ns)
+            || one && (alike(changes_ns, publishing_ns) || alike(sampling_ns, publishing_ns));
+        if stages { due / 2 } else { 0 }
+    }
+}
+
 /// Where the updates between two values of a counter are that did not come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Between {

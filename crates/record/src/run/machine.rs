@@ -39,6 +39,12 @@ pub struct Fingerprint {
     /// The hypervisor, or `no`.
     #[serde(default)]
     pub virtualisation: Figure<String>,
+    /// The C library under the program, with its version; on Linux.
+    #[serde(default)]
+    pub libc: Figure<String>,
+    /// Disks of the machine: name, size, model and how they are attached.
+    #[serde(default)]
+    pub storage: Figure<Vec<String>>,
     /// The kernel's source of time.
     #[serde(default)]
     pub clock_source: Figure<String>,

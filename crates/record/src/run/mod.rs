@@ -139,6 +139,9 @@ pub struct Target {
     /// Its name in `uaperf peers`, where it was started from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
+    /// Of such a one: the compilers and runtimes that it needs, with the versions that were there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
     /// What it says of itself.
     #[serde(default)]
     pub product: Product,
@@ -154,6 +157,9 @@ pub struct Target {
     /// The proxy through which it was reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
+    /// The interface of this machine that leads to it, or to the proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
     /// The class of traffic (DSCP) that packets to it said they were of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dscp: Option<String>,

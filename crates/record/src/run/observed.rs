@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Figure;
+use super::{Figure, Fingerprint};
 use crate::average;
 
 /// A mean over the window, with 95 % confidence.
@@ -26,7 +26,7 @@ pub struct Means {
 
 /// The threads of one name, summed over the window. What threads spent that had ended when the process was
 /// looked at is not in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadUsage {
     /// Their name, cut to 15 bytes by the kernel.
     pub name: String,
@@ -122,6 +122,9 @@ pub struct Source {
     pub from: String,
     /// The exporter, or our program there, with its version.
     pub by: String,
+    /// The machine there, where our program tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Box<Fingerprint>>,
     /// Time between two looks.
     pub interval_ns: u64,
     /// The median of the times between samples that told something new: nothing shorter is seen.

@@ -191,7 +191,7 @@ pub struct Listener {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
-fn is_zero(n: &u64) -> bool {
+pub(super) fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 

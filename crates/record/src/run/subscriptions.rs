@@ -207,6 +207,10 @@ pub struct ByRate {
     pub expected: u64,
     /// Those of them that came.
     pub came: u64,
+    /// Of those expected, so many may fail to come though nobody is late: values change, are sampled and are published about as often,
+    /// and one is taken over by the next where these meet.
+    #[serde(default, skip_serializing_if = "super::pubsub::is_zero")]
+    pub by_phase: u64,
 }
 
 /// What ended badly, and how often.

@@ -347,6 +347,38 @@ fn a_change_rate_promises_no_more_than_samples_and_a_queue_of_one_let_through() 
 }
 
 #[test]
+fn half_of_what_is_taken_as_often_as_it_changes_may_fall_to_its_phase() {
+    // Sampling, changes and a publishing of 100 ms; a queue; whether phases may cost values.
+    for (sampling_ms, changes_ms, queue, some) in [
+        (100, 100, 1, true),
+        (90, 100, 10, true),
+        (100, 10, 1, true),
+        (50, 100, 1, true),
+        (50, 100, 10, false),
+        (20, 100, 10, false),
+        (0, 20, 10, false),
+        (100, 1000, 1, false),
+        (100, 10, 10, false),
+    ] {
+        let watched = ItemTerms {
+            watch: WatchedValue::Changes(1_000_000 / changes_ms),
+            ..counting(sampling_ms, queue)
+        };
+        let mut client = Client::new(&[watched]);
+        for message in 1..=100 {
+            client.comes(message, &[(0, message.into(), 0)]);
+        }
+        let rate = client.account().by_rate;
+        let expected = if some { rate.expected / 2 } else { 0 };
+        assert!(rate.expected > 5, "{rate:?}");
+        assert_eq!(
+            rate.by_phase, expected,
+            "{sampling_ms} ms of {changes_ms} ms, {queue}"
+        );
+    }
+}
+
+#[test]
 fn a_change_rate_is_counted_out_however_seldom_or_often_it_is() {
     // In 1000 s: changes, and how many of them are due for certain.
     for (rate, due) in [(0, 0), (3, 1), (7_000_000, 6_999_998)] {

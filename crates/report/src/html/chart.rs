@@ -24,7 +24,7 @@ const PAPERS: [Paper; 2] = [
     Paper {
         class: "narrow",
         width: 380.0,
-        left: 56.0,
+        left: 66.0,
     },
 ];
 
@@ -44,6 +44,7 @@ const ALONE: &str = "svg{--paper:#fff;--ink:#15191e;--soft:#566070;--hair:#dde1e
 .grid path{stroke:var(--hair);fill:none}.grid .axis,.grid .t{stroke:var(--soft)}\
 .line{fill:none;stroke:var(--c);stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}.thin .line{stroke-width:1;opacity:.55}\
 .end{text-anchor:end;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}\
+.dashed .line{stroke-dasharray:5 4}.bars{fill:none;stroke:var(--c);opacity:.5}\
 .area{fill:var(--c);opacity:.16}.band{fill:var(--c);opacity:.15}.fill{fill:var(--c);opacity:.75}\
 .curve circle{fill:var(--c)}.rings circle{fill:var(--paper);stroke:var(--c);stroke-width:1.8}.cursor{fill:none}[hidden]{display:none}";
 
@@ -76,6 +77,10 @@ pub(crate) struct Series {
     pub(crate) points: Vec<(f64, f64)>,
     /// Low and high at the same places; empty without.
     pub(crate) band: Vec<(f64, f64)>,
+    /// The band as a bar at each point: surfaces of several curves over each other hide them.
+    pub(crate) barred: bool,
+    /// The line in dashes, where a colour has two.
+    pub(crate) dashed: bool,
     /// Switched off at first.
     pub(crate) hidden: bool,
     /// What stands at its end, where a layer has several lines.
@@ -116,6 +121,8 @@ impl Series {
             drawn: Drawn::Line,
             points,
             band: Vec::new(),
+            barred: false,
+            dashed: false,
             hidden: false,
             end: None,
         }
@@ -123,6 +130,17 @@ impl Series {
 
     pub(crate) fn ended(mut self, end: &'static str) -> Self {
         self.end = Some(end);
+        self
+    }
+
+    /// The classes of its colour and its line.
+    fn ink(&self) -> String {
+        let dashed = if self.dashed { " dashed" } else { "" };
+        format!("c{}{dashed}", self.colour)
+    }
+
+    pub(crate) fn dashed(mut self, dashed: bool) -> Self {
+        self.dashed = dashed;
         self
     }
 
@@ -155,7 +173,7 @@ impl Chart {
                 @if layers.len() > 1 || !layers.is_empty() && layers[0].layer != self.title {
                     div.layers role="group" aria-label={ "Layers of " (self.title) } {
                         @for it in &layers {
-                            button type="button" class={ "c" (it.colour) } data-layer=(it.layer)
+                            button type="button" class=(it.ink()) data-layer=(it.layer)
                                 aria-pressed=(if it.hidden { "false" } else { "true" }) {
                                 span.key aria-hidden="true" {} (it.layer)
                             }
@@ -185,7 +203,8 @@ impl Chart {
         let mut legend: Vec<(f64, f64, &Series)> = Vec::new();
         let (mut x, mut y) = (paper.left, 46.0);
         for it in names {
-            let wide = 30.0 + LETTER * it.layer.chars().count() as f64;
+            // Capitals are wider than most letters.
+            let wide = 36.0 + 1.08 * LETTER * it.layer.chars().count() as f64;
             if x + wide > paper.width - RIGHT && x > paper.left {
                 (x, y) = (paper.left, y + 18.0);
             }
@@ -201,7 +220,7 @@ impl Chart {
                 rect.sheet width="100%" height="100%" {}
                 text.title x=(paper.left) y="20" { (self.title) }
                 @for (x, y, it) in &legend {
-                    g class=(format!("c{}", it.colour)) {
+                    g class=(it.ink()) {
                         path.line d=(format!("M{} {}h14", f(*x), f(y - 4.0))) {}
                         text x=(f(x + 19.0)) y=(f(*y)) { (it.layer) }
                     }
@@ -343,10 +362,11 @@ impl Drawing<'_> {
                 text.of x=(right) y=(self.chart.height - 4.0) { (self.chart.x_of) }
                 text.of.y x="0" y="11" { (self.chart.y_of) }
                 @for (series, end) in self.chart.series.iter().zip(&ends) {
-                    g class=(format!("series c{} {}", series.colour, class(series.drawn)))
+                    g class=(format!("series {} {}", series.ink(), class(series.drawn)))
                         data-layer=(series.layer) hidden[series.hidden] {
                         @match series.drawn {
                             Drawn::Stack => path.fill d=(self.stack(series)) {},
+                            _ if series.barred => path.bars d=(self.bars(series)) {},
                             _ if !series.band.is_empty() => path.band d=(self.band(series)) {},
                             _ => {}
                         }
@@ -444,6 +464,19 @@ impl Drawing<'_> {
             }
             if !part.is_empty() {
                 path.push('Z');
+            }
+        }
+        path
+    }
+
+    /// A line from one side of the band to the other at each point.
+    fn bars(&self, series: &Series) -> String {
+        let mut path = String::new();
+        for (point, (low, high)) in series.points.iter().zip(&series.band) {
+            if point.1.is_finite() && low.is_finite() && high.is_finite() {
+                let (x, from) = self.place((point.0, *low));
+                let (_, to) = self.place((point.0, *high));
+                let _ = write!(path, "M{} {}V{}", f(x), f(from), f(to));
             }
         }
         path

@@ -202,6 +202,7 @@ fn machine(run: &Run) -> String {
         known(&machine.governor).map(|it| format!("governor {it}")),
         known(&machine.clock_source).map(|it| format!("clock {it}")),
         known(&machine.cryptography).map(|it| format!("cryptography by {it}")),
+        known(&machine.libc),
         Some(format!("uaperf {}", machine.build)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")

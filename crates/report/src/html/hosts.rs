@@ -35,7 +35,7 @@ pub(super) fn of_run(run: &Run, place: usize, phase: &Phase) -> Markup {
         row.extend([Cell::text(clock), Cell::number(began, Kind::Nanos)]);
         row.extend(figures);
         row.push(Cell::number(mean(host, phase), Kind::Nanos));
-        row.push(Cell::text(machine(host)));
+        row.push(Cell::text(machine(&host.machine)));
         row
     };
     let table = Table {

@@ -1,9 +1,10 @@
 //! What is drawn of points: which measure, and its value in each repetition.
 
 use judge::compare::{Metric, t_half};
-use plan::Measure;
+use plan::{Measure, Stat};
 use record::run::Phase;
 
+use super::published::Published;
 use crate::metric::geometric_if_positive;
 use crate::points::{Point, Points};
 
@@ -14,6 +15,19 @@ pub(super) fn looked_at(points: &Points, phase: &str) -> Measure {
     match phases.any(|it| it.name == phase && it.is_notified()) {
         true => Measure::Delay,
         false => Measure::Response,
+    }
+}
+
+/// What is held against published times: of subscriptions the delay from publishing on. Studies took it from the moment in which the
+/// server sampled a value, half a publishing interval after it changed; where a server publishes as it samples both are the same.
+pub(super) fn compared(points: &Points, phase: &str, published: &[&Published]) -> Measure {
+    let metric = Metric::Figure(Measure::PublishDelay, Stat::Mean);
+    let mut all = points.points.iter();
+    match published.iter().any(|it| it.is_of_messages())
+        && all.any(|point| !values(point, phase, metric).is_empty())
+    {
+        true => Measure::PublishDelay,
+        false => looked_at(points, phase),
     }
 }
 

@@ -104,8 +104,8 @@ pub struct Repeated {
 /// More pictures are for the page that a browser shows.
 const PICTURES: usize = 3;
 
-/// The runs of an experiment: a table for each phase, and curves where something was varied that is a number: of times, and
-/// of the server's CPU where it sends by itself.
+/// The runs of an experiment: a table for each phase, and curves where something was varied that is a number: of times, of
+/// the server's CPU where it sends by itself, of times for each value.
 pub fn repeated(runs: &[Named]) -> Repeated {
     let mut found = Repeated::default();
     for family in families(runs) {
@@ -114,11 +114,7 @@ pub fn repeated(runs: &[Named]) -> Repeated {
             let mut table = sweep::table(&points, phase);
             table.caption = format!("{}: {}", phase, table.caption);
             found.measured.push(table.markdown());
-            let sends = measured::looked_at(&points, phase) == plan::Measure::Delay;
-            let drawn = [Some(false), sends.then_some(true)];
-            let pictures = drawn.into_iter().flatten();
-            let pictures = pictures.filter_map(|cpu| sweep::alone(&points, phase, cpu));
-            found.pictures.extend(pictures);
+            found.pictures.extend(sweep::alone(&points, phase));
         }
     }
     found.pictures.truncate(PICTURES);

@@ -19,6 +19,8 @@ use crate::unit::Kind;
 /// A model at several loads: its name, and each load as values per second.
 struct Model<'a> {
     name: String,
+    /// What was varied besides the load, as its name has it.
+    varied: String,
     phase: &'a str,
     pubsub: bool,
     /// By their load.
@@ -165,7 +167,7 @@ pub(super) fn beside(families: &[Family]) -> Option<Beside> {
                 "Over values a second: of a subscription those that its clients got together, of PubSub those that each "
                 "listener got. A published value is made in its cycle, and its delay is the way only; one that is subscribed to "
                 "waits for sampling and publishing. CPU of a receiver is that of the whole process of clients, and that of the listeners' "
-                "threads. Bytes are those of messages, without TCP, UDP and IP."
+                "threads. Bytes are those of messages, without TCP, UDP and IP. PubSub is drawn in dashes."
             }
             @for it in &studies {
                 p.note {
@@ -210,7 +212,8 @@ fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
             let others = points.axes.iter().zip(&point.values).enumerate();
             let others = others.filter(|(axis, _)| Some(*axis) != along);
             let others = others.map(|(_, (axis, value))| format!(", {axis} {value}"));
-            let name = named + &others.collect::<String>();
+            let varied = others.collect::<String>();
+            let name = format!("{named}{varied}");
             let place = (
                 load,
                 Point {
@@ -222,6 +225,7 @@ fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
                 Some(model) => model.points.push(place),
                 None => models.push(Model {
                     name,
+                    varied,
                     phase,
                     pubsub: first.pubsub.is_some(),
                     points: vec![place],
@@ -235,14 +239,28 @@ fn of_family<'a>(family: &Family<'a>) -> Vec<Model<'a>> {
     models
 }
 
+/// A colour for each way in which models were varied, so that both models of one have the same.
+fn colours(models: &[Model]) -> Vec<usize> {
+    let mut ways: Vec<&str> = Vec::new();
+    for model in models {
+        if !ways.contains(&model.varied.as_str()) {
+            ways.push(&model.varied);
+        }
+    }
+    let of = |model: &Model| ways.iter().position(|it| *it == model.varied);
+    models.iter().filter_map(of).collect()
+}
+
 fn chart(models: &[Model], n: usize, title: &str, of: Of, kind: Kind, studies: &[Words]) -> Markup {
+    let colours = colours(models);
     let curve = |(colour, model): (usize, &Model)| {
         let at = |(load, point): &(f64, Point)| (*load, over_repetitions(point, model.phase, of));
         let points: Vec<(f64, f64)> = model.points.iter().map(at).collect();
         let points = points.into_iter().filter(|it| it.1.is_finite());
-        Series::new(&model.name, &model.name, colour, points.collect()).drawn(Drawn::Curve)
+        let curve = Series::new(&model.name, &model.name, colour, points.collect());
+        curve.drawn(Drawn::Curve).dashed(model.pubsub)
     };
-    let mut series: Vec<Series> = models.iter().enumerate().map(curve).collect();
+    let mut series: Vec<Series> = colours.into_iter().zip(models).map(curve).collect();
     series.retain(|it| !it.points.is_empty());
     if series.is_empty() {
         return html! {};

@@ -130,6 +130,11 @@ impl Published {
         found.map_or(&[], |(_, columns)| columns)
     }
 
+    /// Whether its times are delays of a publisher's messages.
+    pub(super) fn is_of_messages(&self) -> bool {
+        self.service == "subscribe"
+    }
+
     /// Its values per second.
     pub(super) fn values_per_second(&self) -> Points {
         let column = match self.service {

@@ -2,9 +2,9 @@
 
 use judge::Shape;
 use judge::compare::Metric;
-use plan::Stat;
+use plan::{Measure, Stat};
 
-use super::measured::{interval, looked_at, values};
+use super::measured::{compared, interval, values};
 use super::published::same_experiment;
 use crate::points::{Named, Points, families};
 use crate::several::phases;
@@ -29,7 +29,8 @@ pub(super) fn of_phase(points: &Points, phase: &str) -> Vec<String> {
     };
     let first = points.points.first().and_then(|it| it.runs.first());
     let published = first.map_or_else(Vec::new, |it| same_experiment(name, &it.run));
-    let metric = Metric::Figure(looked_at(points, phase), Stat::Mean);
+    let measure = compared(points, phase, &published);
+    let metric = Metric::Figure(measure, Stat::Mean);
     let ours = points.points.iter().filter_map(|point| {
         let (mean, _, _) = interval(&values(point, phase, metric));
         Some((point.number(axis)?, mean))
@@ -38,7 +39,12 @@ pub(super) fn of_phase(points: &Points, phase: &str) -> Vec<String> {
     let told = published.iter().filter_map(|it| {
         let (column, of) = it.times().first()?;
         let shape = Shape::of(&it.points(column, 1e6), &ours)?;
-        Some(format!("{}, {of}: {}", it.source, sentence(name, &shape)))
+        let from = match measure {
+            Measure::PublishDelay => ", ours from publishing on",
+            _ => "",
+        };
+        let told = sentence(name, &shape);
+        Some(format!("{}, {of}{from}: {told}", it.source))
     });
     told.collect()
 }

@@ -8,7 +8,7 @@ use record::run::Phase;
 
 use super::chart::{Chart, Drawn, Series};
 use super::latency::{Dense, all, by_percentile, densities};
-use super::measured::{interval, looked_at, values};
+use super::measured::{compared, interval, looked_at, values};
 use super::published::{Published, same_experiment};
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
@@ -104,6 +104,7 @@ impl<'a> Over<'a> {
                 let colour = if several { i } else { *colour };
                 let mut curve = self.curve(*metric, layer, colour, group);
                 if several {
+                    curve.barred = !curve.band.is_empty();
                     // A layer has all of what else was varied: its lines say at their ends which they are.
                     curve.name = format!("{layer}, {other}");
                     curve.layer.clone_from(other);
@@ -170,25 +171,38 @@ impl<'a> Over<'a> {
 
     /// Response times or delays, and what was printed of the same.
     fn times(&self) -> Chart {
-        let mut times = self.family(&[
-            (self.of(Stat::P50), "p50", 0),
-            (self.of(Stat::P90), "p90", 1),
-            (self.of(Stat::P99), "p99", 3),
-        ]);
-        for it in &self.published {
+        let measure = compared(self.points, self.phase, &self.published);
+        let of = |stat| Metric::Figure(measure, stat);
+        let mut metrics = vec![
+            (of(Stat::P50), "p50", 0),
+            (of(Stat::P90), "p90", 1),
+            (of(Stat::P99), "p99", 3),
+        ];
+        // Three curves for each of several are a tangle; the table has all.
+        if self.others.len() > TANGLE {
+            metrics.truncate(1);
+        }
+        let mut times = self.family(&metrics);
+        for (place, it) in self.published.iter().enumerate() {
             for (column, of) in it.times() {
                 let label = format!("{}: {of}", it.source);
                 times.push(
-                    Series::new(&label, it.source, 2, it.points(column, 1e6)).drawn(Drawn::Rings),
+                    Series::new(&label, it.source, RING + 2 * place, it.points(column, 1e6))
+                        .drawn(Drawn::Rings),
                 );
             }
         }
-        let title = match self.is_notified() {
-            true => "Delays of values",
-            false => "Response times",
+        let title = match measure {
+            Measure::PublishDelay => "Delays of messages, from publishing",
+            Measure::Delay => "Delays of values",
+            _ => "Response times",
+        };
+        let title = match metrics.as_slice() {
+            [_] => format!("{title} (p50)"),
+            _ => title.to_owned(),
         };
         let scale = seen(Spread::Log, Kind::Nanos, &times);
-        self.chart("times", (title, "time"), scale, times)
+        self.chart("times", (&title, "time"), scale, times)
     }
 
     fn rates(&self) -> Chart {
@@ -200,6 +214,49 @@ impl<'a> Over<'a> {
         let spread = spread(all(&rates).map(|it| it.1), 100.0);
         let scale = seen(spread, Kind::PerSecond, &rates);
         self.chart("rates", ("Values per second", "per second"), scale, rates)
+    }
+
+    /// How long a request took for each value that it brought, where requests of several sizes were compared. None where it
+    /// does not differ from the response time.
+    fn each_value(&self) -> Option<Chart> {
+        let of = |stat| Metric::Figure(self.measure, stat);
+        let of_point = |point: &Point| {
+            let mean = |stat| interval(&values(point, self.phase, of(stat))).0;
+            (mean(Stat::Mean), mean(Stat::Values) / mean(Stat::Rate))
+        };
+        let sizes = self.points.points.iter().map(|it| of_point(it).1);
+        let (least, most) = sizes.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), it| {
+            (low.min(it), high.max(it))
+        });
+        if self.is_notified() || most < 2.0 * least || !most.is_finite() {
+            return None;
+        }
+        let mut each = self.family(&[(of(Stat::Mean), "mean", 0)]);
+        for curve in &mut each {
+            let mut groups = self.others.iter();
+            let own = |(other, _): &&(String, _)| self.others.len() == 1 || *other == curve.layer;
+            let Some((_, group)) = groups.find(own) else {
+                continue;
+            };
+            let mut sizes: Vec<(f64, f64)> = group
+                .iter()
+                .map(|point| (self.at(point).unwrap_or(f64::NAN), of_point(point).1))
+                .collect();
+            sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for (point, (_, size)) in curve.points.iter_mut().zip(&sizes) {
+                point.1 /= size;
+            }
+            for (band, (_, size)) in curve.band.iter_mut().zip(&sizes) {
+                *band = (band.0 / size, band.1 / size);
+            }
+        }
+        let scale = seen(Spread::Log, Kind::Nanos, &each);
+        Some(self.chart(
+            "each-value",
+            ("Response time for each value", "time"),
+            scale,
+            each,
+        ))
     }
 
     /// How busy the server was, or who published.
@@ -221,15 +278,19 @@ fn seen(spread: Spread, kind: Kind, series: &[Series]) -> Scale {
     Scale::around_seen(spread, kind, values, bands.flat_map(|it| [it.0, it.1]))
 }
 
-/// What points found, as one picture that stands alone: their times, or CPU where `of_cpu`. None where nothing that was varied
-/// is a number.
-pub(super) fn alone(points: &Points, phase: &str, of_cpu: bool) -> Option<String> {
-    let over = Over::new(points, phase, "picture")?;
-    let chart = match of_cpu {
-        true => over.busy(),
-        false => over.times(),
+/// What points found, as pictures that stand alone: their times, and beside them CPU of who sends by itself, or times for each value of requests
+/// of several sizes. None where nothing that was varied is a number.
+pub(super) fn alone(points: &Points, phase: &str) -> Vec<String> {
+    let Some(over) = Over::new(points, phase, "picture") else {
+        return Vec::new();
     };
-    (!chart.series.is_empty()).then(|| chart.alone())
+    let beside = match over.is_notified() {
+        true => Some(over.busy()),
+        false => over.each_value(),
+    };
+    let drawn = [Some(over.times()), beside].into_iter().flatten();
+    let drawn = drawn.filter(|it| !it.series.is_empty());
+    drawn.map(|it| it.alone()).collect()
 }
 
 /// Curves for one phase of all points.
@@ -267,10 +328,11 @@ pub(super) fn curves(points: &Points, phase: &str, id: &str) -> Markup {
     let bytes = seen(Spread::Linear, Kind::Bytes, &memory);
     let busy = over.busy();
     let repeated = points.points.iter().any(|it| it.runs.len() > 1);
-    let bands = repeated.then_some("Bands: 95 % interval of the repetitions (t on logarithms); what lies far beyond the points is cut off.");
+    let bands = repeated.then_some("Bands and bars: 95 % interval of the repetitions (t on logarithms); what lies far beyond the points is cut off.");
     html! {
         (over.times().figure(bands))
         @for it in &over.published { p.note { "Rings: " (it.source) ". " (it.setting) "." } }
+        @if let Some(each) = over.each_value() { (each.figure(None)) }
         (over.rates().figure(None))
         @if !cycles.is_empty() {
             @let title = if pubsub { "Time between arrivals" } else { "Time between notifications of a subscription" };
@@ -322,6 +384,12 @@ fn other_axes(points: &Points, point: &Point, axis: usize) -> String {
         .collect();
     words.join(", ")
 }
+
+/// The colour of the first study's rings.
+const RING: usize = 2;
+
+/// Of more than so many, one percentile is drawn.
+const TANGLE: usize = 3;
 
 /// More curves over each other are a tangle.
 pub(super) const CURVES: usize = 8;
@@ -420,6 +488,10 @@ fn columns(measure: Measure, pubsub: bool) -> Vec<(&'static str, Metric, Kind)> 
     if measure == Measure::Delay {
         let cycle = Metric::Figure(cycle_of(pubsub), Stat::Mean);
         columns.push(("cycle", cycle, Kind::Nanos));
+        if !pubsub {
+            let published = Metric::Figure(Measure::PublishDelay, Stat::Mean);
+            columns.push(("mean from publishing", published, Kind::Nanos));
+        }
         if pubsub {
             let jitter = Metric::Figure(Measure::Jitter, Stat::P99);
             columns.push(("p99 jitter", jitter, Kind::Nanos));

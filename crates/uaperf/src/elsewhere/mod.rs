@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use record::run::Fingerprint;
+
 pub use self::course::{Event, Point, SampleCourse, SamplePair};
 pub use self::piped::CLOSEST;
 pub use self::site::{HOST, Site};
@@ -34,6 +36,8 @@ pub struct Known {
     pub is_host: bool,
     /// The process there, where that is known.
     pub pid: Option<u32>,
+    /// The machine there, where it was told.
+    pub machine: Option<Box<Fingerprint>>,
     /// Time between two looks.
     pub every: Duration,
 }

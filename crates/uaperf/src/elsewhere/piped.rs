@@ -169,6 +169,8 @@ pub fn known(site: &Site, from: String, hello: Hello, every: Duration) -> Known 
         from,
         by: plain(&format!("uaperf {} on {}", hello.version, hello.host)),
         is_host: hello.process.is_none(),
+        // Another version of it would be one with other fields; versions are the same.
+        machine: serde_json::from_slice(&hello.machine).ok().map(Box::new),
         pid: hello.process.map(|it| it.1),
         every,
     }

@@ -36,6 +36,7 @@ pub fn open(
         by: plain(&told.by),
         is_host: told.name.is_none(),
         pid: None,
+        machine: None,
         every,
     };
     desk.tell(point);

@@ -65,6 +65,8 @@ pub struct Hello {
     pub host: String,
     /// The process; none for the machine.
     pub process: Option<(String, u32)>,
+    /// Its machine, as results have it: in JSON, in which fields may be left out.
+    pub machine: Vec<u8>,
     /// Time between two looks, in nanoseconds.
     pub every_ns: u64,
 }

@@ -96,6 +96,28 @@ fn measured(folder: &Path, catalogue: &Catalogue) -> anyhow::Result<Vec<Measured
     Ok(all)
 }
 
+const BY_TURNS: &str = "One request is under way at a time, between two processes of one machine: where the \
+     scheduler keeps both on one core a round trip takes a tenth of what it takes between two, and it changes its mind. \
+     `pin` and `pin_server` of a phase decide it.";
+
+/// Whether it was a loop of one request after the other, with a server on this machine, nothing between and nobody kept on cores of
+/// their own.
+fn is_by_turns(run: &Run) -> bool {
+    let alone = |phase: &serde_json::Value| {
+        let arrival = &phase["arrival"];
+        arrival["loop"] == "closed" && arrival["in_flight"] == 1 && phase["sessions"] == 1
+    };
+    let is_pinned = run.request["pin"]
+        .as_array()
+        .is_some_and(|it| !it.is_empty());
+    let is_far = run.targets.iter().any(|it| it.link.is_some());
+    let mut phases = run.plan["phases"].as_array().into_iter().flatten();
+    // Who subscribes waits for nothing.
+    let asked = run.phases.iter().filter(|it| !it.is_notified());
+    let mut beside = asked.flat_map(|it| &it.resources);
+    !is_pinned && !is_far && phases.any(alone) && beside.any(|it| it.who == "server")
+}
+
 /// What the index says of an experiment.
 struct Row {
     page: String,
@@ -122,6 +144,9 @@ fn page(it: &Measured, catalogue: &Catalogue, out: &Path) -> anyhow::Result<Row>
     writeln!(text, "\n{}\n", how(it, catalogue)?)?;
     let status = verdicts(&it.runs);
     writeln!(text, "Verdicts: {status}.")?;
+    if it.runs.iter().any(|it| is_by_turns(&it.run)) {
+        writeln!(text, "\n{BY_TURNS}")?;
+    }
     if !told.is_empty() {
         writeln!(text, "\n## Shapes\n")?;
         for it in &told {

@@ -22,6 +22,7 @@ pub fn target(target: &Target) -> record::run::Target {
         endpoint_url: Some(endpoint.url().to_owned()).filter(|url| *url != typed),
         url: typed,
         peer: None,
+        tools: Vec::new(),
         product: product(&target.about),
         security: match access.json {
             true => format!("{}, messages in JSON", endpoint.name()),
@@ -30,6 +31,7 @@ pub fn target(target: &Target) -> record::run::Target {
         user: users(&target.access),
         link: access.link.as_ref().map(|link| link.spec().to_string()),
         proxy: access.proxy.as_ref().map(|proxy| proxy.to_string()),
+        interface: access.interface(),
         dscp: access.dscp.map(|it| it.to_string()),
         limits: limits(&target.about),
     }

@@ -102,9 +102,10 @@ impl Bench<'_> {
             run.marks.push(Mark::Interrupted);
         }
         "run".clone_into(&mut run.command);
-        if let Some(peer) = reached.and_then(|it| it.peer) {
+        if let Some((peer, tools)) = reached.and_then(|it| it.peer) {
             for target in &mut run.targets {
                 target.peer = Some(peer.clone());
+                target.tools.clone_from(&tools);
             }
         }
         let values = self

@@ -16,7 +16,8 @@ pub struct Servers<'a> {
 
 enum Running {
     Plant(Serving),
-    Peer(::peers::Server),
+    /// With what its tools said when it was started.
+    Peer(::peers::Server, Vec<String>),
 }
 
 /// Where servers are reached.
@@ -28,8 +29,8 @@ pub struct Reached {
     pub pid: Option<u32>,
     /// What has their processes observed on another host, as options of a phase.
     pub observed: Vec<String>,
-    /// Its name in `uaperf peers`.
-    pub peer: Option<String>,
+    /// Its name in `uaperf peers`, and its tools with their versions.
+    pub peer: Option<(String, Vec<String>)>,
 }
 
 impl<'a> Servers<'a> {
@@ -66,11 +67,11 @@ impl<'a> Servers<'a> {
                     .collect(),
                 peer: None,
             },
-            Some((start, _, Running::Peer(server))) => Reached {
+            Some((start, _, Running::Peer(server, tools))) => Reached {
                 targets: vec![server.url().to_owned()],
                 pid: Some(server.pid()),
                 observed: Vec::new(),
-                peer: Some(start.name.clone()),
+                peer: Some((start.name.clone(), tools.clone())),
             },
             None => Reached {
                 targets: Vec::new(),
@@ -99,7 +100,9 @@ impl<'a> Servers<'a> {
             }
             Kind::Peer => {
                 let typed = self.commands.peer(&start.name, &start.settings)?;
-                peers::started(&start.name, &typed).map(Running::Peer)
+                let server = peers::started(&start.name, &typed)?;
+                let tools = server.stack().tools_here();
+                Ok(Running::Peer(server, tools))
             }
         }
     }
@@ -109,7 +112,7 @@ impl Running {
     fn is_there(&mut self) -> bool {
         match self {
             Self::Plant(serving) => serving.is_running(),
-            Self::Peer(server) => server.is_running(),
+            Self::Peer(server, _) => server.is_running(),
         }
     }
 }

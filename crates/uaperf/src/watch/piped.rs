@@ -196,6 +196,8 @@ fn hello(process: Option<(String, u32)>) -> Hello {
         version: VERSION.to_owned(),
         host: gethostname::gethostname().to_string_lossy().into_owned(),
         process,
+        // Nothing in it has no form in JSON.
+        machine: serde_json::to_vec(&observe::fingerprint()).unwrap_or_default(),
         every_ns: nanos(CLOSEST),
     }
 }

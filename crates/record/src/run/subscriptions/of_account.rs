@@ -72,6 +72,7 @@ impl Subscriptions {
                 items: account.by_rate.items,
                 expected: account.by_rate.expected,
                 came: account.by_rate.came,
+                by_phase: account.by_rate.by_phase,
             }),
             ended: {
                 let ended = account.statuses.iter();

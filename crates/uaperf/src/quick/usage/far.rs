@@ -220,6 +220,7 @@ fn source(known: &Known, course: &SampleCourse, began: Instant) -> Source {
     Source {
         from: known.from.clone(),
         by: known.by.clone(),
+        machine: known.machine.clone(),
         interval_ns: nanos(known.every),
         resolution_ns: match course.resolution() {
             Some(it) => Figure::Known(nanos(it)),
