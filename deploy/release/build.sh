@@ -9,6 +9,7 @@
 #   PROGRAM  a program that is built already; then one TARGET
 #   MAKER    a program for this machine that writes completions and manual pages for a TARGET that does not run here
 #            [the one of the first TARGET that does]
+#   ZIG      how Zig is called, for aarch64 [zig, or python3 -m ziglang, where aarch64-linux-musl-gcc is missing]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 here=deploy/release
@@ -58,37 +59,41 @@ pack() {
         -cf - "$1" | gzip -"$level"n >"$out/$1.tar.gz"
 }
 
+# How Zig is called, if it is there.
+zig_here() {
+    local call calls=(zig "python3 -m ziglang")
+    [ -z "${ZIG:-}" ] || calls=("$ZIG")
+    for call in "${calls[@]}"; do
+        if $call version >/dev/null 2>&1; then
+            echo "$call"
+            return
+        fi
+    done
+    return 1
+}
+
 build() {
     local target=$1
     case $target in
         x86_64-unknown-linux-musl)
             have musl-gcc || die "no C compiler for $target" "apt-get install musl-tools" ;;
         aarch64-unknown-linux-musl)
-            # Debian has none for musl: any that makes code for the processor, with headers of musl.
-            have aarch64-linux-musl-gcc || die "no C compiler for $target" "a cross toolchain of musl that has aarch64-linux-musl-gcc"
-            export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=aarch64-linux-musl-gcc ;;
+            # Debian has none for musl: one of a cross toolchain, or Zig, which has musl's headers; then Rust's own linker links.
+            if [ -z "${ZIG:-}" ] && have aarch64-linux-musl-gcc; then
+                export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=aarch64-linux-musl-gcc
+            else
+                ZIG=$(zig_here) || die "no C compiler for $target" "pip install ziglang, in a virtual environment" "aarch64-linux-musl-gcc, of a cross toolchain"
+                export ZIG ZIG_TARGET=aarch64-linux-musl CC_aarch64_unknown_linux_musl=$PWD/$here/zigcc.sh
+                export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
+            fi ;;
         x86_64-pc-windows-gnu)
             have x86_64-w64-mingw32-gcc || die "no C compiler for $target" "apt-get install gcc-mingw-w64-x86-64-win32" ;;
         *) die "$target is not known here" "x86_64-unknown-linux-musl, aarch64-unknown-linux-musl, x86_64-pc-windows-gnu" ;;
     esac
-    cargo build --release --locked --package uaperf --target "$target" >&2
+    cargo build --profile dist --locked --package uaperf --target "$target" >&2
     local end=
     case $target in *windows*) end=.exe ;; esac
-    echo "target/$target/release/uaperf$end"
-}
-
-# The program without what debuggers read; where no tool for its format is there it stays as it is.
-strip_into() {
-    local tool=strip
-    case $1 in
-        *windows*) tool=x86_64-w64-mingw32-strip ;;
-        aarch64-*) tool=aarch64-linux-gnu-strip ;;
-    esac
-    if ! have "$tool" || ! "$tool" -o "$3" "$2"; then
-        say "warning: $tool is missing: $3 has what debuggers read"
-        cp "$2" "$3"
-    fi
-    chmod 755 "$3"
+    echo "${CARGO_TARGET_DIR:-target}/$target/dist/uaperf$end"
 }
 
 # One folder for each: program, pages, completions, licence, parts.
@@ -98,7 +103,7 @@ stage() {
     local name=uaperf-$version-$target
     local folder=$work/$name
     mkdir -p "$folder/man" "$folder/completions"
-    strip_into "$target" "$program" "$folder/uaperf$end"
+    install -m 755 "$program" "$folder/uaperf$end"
     # Whoever runs here writes the pages.
     if [ -z "$maker" ] && "$folder/uaperf$end" --version >/dev/null 2>&1; then
         maker=$folder/uaperf$end

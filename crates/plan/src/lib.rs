@@ -66,6 +66,6 @@ pub use subscribe::{
 };
 pub use targets::{TargetSpec, Targets, typed};
 pub use threshold::{
-    Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value, figure,
+    Figures, Measure, Op, Outcome, Stat, Threshold, ThresholdError, Unit, Value, Within, figure,
 };
 pub use work::Work;

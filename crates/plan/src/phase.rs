@@ -12,7 +12,7 @@ use crate::spread::Spread;
 use crate::subscribe::Subscribe;
 use crate::targets::Targets;
 use crate::text::{self, nanos};
-use crate::threshold::Threshold;
+use crate::threshold::{Threshold, Within};
 use crate::work::Work;
 
 /// What is done to which targets.
@@ -85,7 +85,7 @@ pub struct Phase {
     pub expect: Vec<Threshold>,
     /// Conditions that must not come true: the phase ends early.
     #[serde(default, with = "text::list")]
-    pub abort_on: Vec<Threshold>,
+    pub abort_on: Vec<Within>,
 }
 
 /// What is left out at the beginning of a phase.

@@ -1,12 +1,14 @@
 //! Conditions on results: `[what.]stat op value`, one grammar everywhere.
 
 mod text;
+mod within;
 
 use std::time::Duration;
 
 use crate::unit::{Bytes, Percent, Rate};
 
 pub use text::{ThresholdError, figure};
+pub use within::Within;
 
 /// A condition such as `p99<5ms`, `errors=0`, `service.max<=1s`, `rate>=9900/s`, `cpu<80%`.
 #[derive(Debug, Clone, PartialEq)]

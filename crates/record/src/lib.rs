@@ -13,6 +13,7 @@
 
 pub mod attack;
 pub mod average;
+pub mod hgrm;
 pub mod histogram;
 pub mod hlog;
 pub mod ledger;

@@ -156,12 +156,22 @@ impl Underway {
 pub struct Recent {
     /// In order of their time.
     intervals: VecDeque<Closed>,
+    /// How far behind somebody looks, if that is further than "now".
+    longest_ns: u64,
 }
 
 /// As long as "now" is.
 pub const NOW_NS: u64 = 1_000_000_000;
 
 impl Recent {
+    /// So that as much as this can be looked back.
+    pub fn of(longest_ns: u64) -> Self {
+        Self {
+            longest_ns,
+            ..Self::default()
+        }
+    }
+
     /// An interval that is over.
     pub fn add(&mut self, closed: &Closed) {
         let place = self
@@ -177,7 +187,7 @@ impl Recent {
         }
         let newest = self.intervals.back().map_or(0, |it| it.start_ns);
         while let Some(oldest) = self.intervals.front()
-            && oldest.start_ns + 3 * NOW_NS < newest
+            && oldest.start_ns + self.longest_ns.max(NOW_NS) + 2 * NOW_NS < newest
         {
             self.intervals.pop_front();
         }
@@ -185,7 +195,12 @@ impl Recent {
 
     /// The last second before this time, and how much of it there was.
     pub fn now(&self, until_ns: u64) -> (Closed, u64) {
-        let from = until_ns.saturating_sub(NOW_NS);
+        self.last(NOW_NS, until_ns)
+    }
+
+    /// The last so long before this time, and how much of it there was.
+    pub fn last(&self, length_ns: u64, until_ns: u64) -> (Closed, u64) {
+        let from = until_ns.saturating_sub(length_ns);
         let mut sum = Closed::default();
         for closed in &self.intervals {
             if closed.start_ns >= from && closed.start_ns < until_ns {
@@ -282,5 +297,17 @@ mod tests {
         assert_eq!(recent.now(10_000_000_000).0.counters.completed, 20);
         assert_eq!(recent.now(500_000_000).1, 500_000_000);
         assert!(recent.intervals.len() <= 32);
+    }
+
+    #[test]
+    fn as_much_as_somebody_looks_back_is_kept() {
+        let mut recent = Recent::of(5 * NOW_NS);
+        for n in 0..100 {
+            recent.add(&tick(n, 1, 0));
+        }
+        let (last, covered_ns) = recent.last(5 * NOW_NS, 10 * NOW_NS);
+        assert_eq!((last.counters.completed, covered_ns), (50, 5 * NOW_NS));
+        assert_eq!(recent.last(5 * NOW_NS, 2 * NOW_NS).1, 2 * NOW_NS);
+        assert!(recent.intervals.len() <= 72);
     }
 }

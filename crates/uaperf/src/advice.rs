@@ -10,6 +10,7 @@ use wss::connect::ConnectError;
 use wss::{HttpError, Rejected, TlsError, TunnelError};
 
 use crate::failure::Failure;
+use crate::settings;
 
 /// What happened, where, and what to type next.
 pub fn on(error: &AccessError, access: &Access) -> Failure {
@@ -84,6 +85,9 @@ pub fn hint(error: &AccessError, access: &Access) -> Option<String> {
 fn link(error: &LinkError, access: &Access) -> Option<String> {
     let port = access.url.port();
     Some(match error {
+        LinkError::Lookup { host, .. } if settings::names(host) => {
+            format!("the settings have a target of this name: write @{host}")
+        }
         LinkError::Lookup { .. } => "check the spelling, or use the server's IP address".into(),
         LinkError::Refused(_) => format!(
             "nothing listens on port {port} there: is the server running, and is 4840 its port?"

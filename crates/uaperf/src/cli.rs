@@ -117,7 +117,7 @@ pub fn is_of_agent(words: &[OsString]) -> bool {
 impl OfAgent {
     /// Carries it out.
     pub fn run(self) -> anyhow::Result<ExitCode> {
-        self.global.log.begin()?;
+        self.global.begin()?;
         let Agent::Agent(args) = self.command;
         agent::run(args, &self.global)
     }
@@ -134,7 +134,7 @@ Exit codes:
 impl Cli {
     /// Carries out the subcommand.
     pub fn run(self) -> anyhow::Result<ExitCode> {
-        self.global.log.begin()?;
+        self.global.begin()?;
         match self.command {
             Command::Cost(args) => cost::run(args, &self.global),
             Command::Security(args) => security::run(args, &self.global),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 
-use crate::{log, place};
+use crate::{log, place, screen};
 
 /// Options that every subcommand understands.
 #[derive(Debug, clap::Args)]
@@ -23,11 +23,22 @@ pub struct Global {
     /// File with settings instead of uaperf.toml, or none [default: see `uaperf config show --help`]
     #[arg(long, value_name = "FILE|none", global = true)]
     pub settings: Option<PathBuf>,
+    /// Colours in what is printed [default: auto, those of a terminal that shows them, unless NO_COLOR is set]
+    #[arg(long, value_name = "WHEN", global = true)]
+    color: Option<screen::Colour>,
     #[command(flatten)]
-    pub log: log::Args,
+    log: log::Args,
 }
 
 impl Global {
+    /// Before anything else is done.
+    pub fn begin(&self) -> anyhow::Result<()> {
+        if let Some(when) = self.color {
+            screen::colour(when);
+        }
+        Ok(self.log.begin()?)
+    }
+
     /// The folder of certificates and trust lists: as typed, or the user's own.
     pub fn pki(&self) -> anyhow::Result<PathBuf> {
         match self.pki.as_ref().filter(|it| !it.as_os_str().is_empty()) {

@@ -35,6 +35,7 @@ mod pages;
 mod paper;
 mod pcap;
 mod peers;
+mod percentiles;
 mod perfclient;
 mod pinning;
 mod place;

@@ -7,6 +7,7 @@ use record::{Run, Timestamp, sweep};
 use report::{Named, Unmeasured};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::written;
@@ -134,6 +135,50 @@ impl Kept {
     }
 }
 
+/// What a file is, in a line, with what in it nobody here knows.
+pub fn checked(file: &Path, text: &str) -> Result<String, Failure> {
+    let run = Run::from_json(text.as_bytes(), file).map_err(|error| failure(file, error))?;
+    let wrong = |error: serde_json::Error| Failure::new(format!("{}: {error}", file.display()));
+    let said: Value = serde_json::from_str(text).map_err(wrong)?;
+    let known = serde_json::to_value(&run).map_err(wrong)?;
+    let mut unknown = Vec::new();
+    left_out(&said, &known, "", &mut unknown);
+    let mut line = format!(
+        "result of `{}` of {}, {}, phases: {}",
+        run.command,
+        run.started,
+        run.verdict.kind.name(),
+        run.phases.len()
+    );
+    if !unknown.is_empty() {
+        line.push_str("; not known here, and ignored: ");
+        line.push_str(&unknown.join(", "));
+    }
+    Ok(line)
+}
+
+/// What one value says and the other does not, by its path; what says nothing is not missed.
+fn left_out(said: &Value, known: &Value, at: &str, all: &mut Vec<String>) {
+    match (said, known) {
+        (Value::Object(said), Value::Object(known)) => {
+            for (key, value) in said {
+                let at = format!("{at}{}{key}", if at.is_empty() { "" } else { "." });
+                match known.get(key) {
+                    Some(known) => left_out(value, known, &at, all),
+                    None if value.is_null() => {}
+                    None => all.push(at),
+                }
+            }
+        }
+        (Value::Array(said), Value::Array(known)) => {
+            for (n, (said, known)) in std::iter::zip(said, known).enumerate() {
+                left_out(said, known, &format!("{at}[{n}]"), all);
+            }
+        }
+        _ => {}
+    }
+}
+
 fn named(file: &Path) -> Result<Named, Failure> {
     let run = Run::read(file).map_err(|error| failure(file, error))?;
     Ok(name(file, run))
@@ -155,6 +200,8 @@ fn failure(file: &Path, error: ReadError) -> Failure {
         ReadError::Json { .. } => {
             failure.hint("the file was changed or cut off; results are only ever written whole")
         }
+        ReadError::NotARun(_) if is_index(file) => failure
+            .hint("it is what a scenario has beside its results: name one of them, or the folder"),
         _ => failure,
     }
 }

@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use report::Style;
@@ -32,6 +33,25 @@ static GONE: AtomicBool = AtomicBool::new(false);
 /// Whether whoever read standard output has gone.
 pub fn is_gone() -> bool {
     GONE.load(Ordering::Relaxed)
+}
+
+/// When words are coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Colour {
+    /// On a terminal that shows colours, unless NO_COLOR is set
+    Auto,
+    /// Into files and pipes, too
+    Always,
+    /// Nowhere
+    Never,
+}
+
+/// What was asked for.
+static COLOUR: OnceLock<Colour> = OnceLock::new();
+
+/// From now on it is so.
+pub fn colour(when: Colour) {
+    COLOUR.get_or_init(|| when);
 }
 
 /// Where a command prints.
@@ -82,12 +102,14 @@ impl Out {
         }
     }
 
-    /// Colours, if it is a terminal that wants them.
+    /// Colours, as asked for; else if it is a terminal that wants them.
     pub fn style(self) -> Style {
         let variable = |name: &str| std::env::var_os(name);
-        match self {
-            Self::Output => Style::detect(&io::stdout(), variable),
-            Self::Error => Style::detect(&io::stderr(), variable),
+        match (COLOUR.get(), self) {
+            (Some(Colour::Always), _) => Style::COLOUR,
+            (Some(Colour::Never), _) => Style::PLAIN,
+            (_, Self::Output) => Style::detect(&io::stdout(), variable),
+            (_, Self::Error) => Style::detect(&io::stderr(), variable),
         }
     }
 }

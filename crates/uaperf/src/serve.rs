@@ -1,7 +1,7 @@
 //! `uaperf serve`: a workload server.
 
 mod announcing;
-mod figures;
+pub mod figures;
 pub mod live;
 pub mod memory;
 mod offer;

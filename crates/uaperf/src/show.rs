@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::results::{self, Files, Kept};
-use crate::{printed, publishing, screen, sheet, written};
+use crate::{percentiles, printed, publishing, screen, sheet, written};
 
 /// Show results: one in full, a few side by side, many as a trend
 #[derive(Debug, clap::Args)]
@@ -18,6 +18,12 @@ pub struct Args {
     files: Vec<PathBuf>,
     #[command(flatten)]
     also: Files,
+    /// A table of these percentiles of every time that was measured instead, such as p50,p95,p99.99
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = percentiles::percentile)]
+    percentiles: Vec<f64>,
+    /// Write a table of percentiles of each phase and time into this folder, for HdrHistogram's plotters (.hgrm)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["percentiles", "json"])]
+    hgrm: Option<PathBuf>,
     /// Print results as JSON instead of a screen for people: an object, or a list of several
     #[arg(long)]
     json: bool,
@@ -33,6 +39,8 @@ Examples:
   uaperf show results --csv all.csv
   uaperf show results --json | jq '.[].phases[0].total.histograms.response.p99_ns'
   uaperf show results/20260301T093000Z-read.json --junit verdict.xml
+  uaperf show before.json after.json --percentiles p50,p95,p99,p99.99
+  uaperf show before.json --hgrm tables
   uaperf show heard.json                             kept by `uaperf listen --out heard.json`
   uaperf show security.json                          kept by `uaperf security --out security.json`
   uaperf show attack.json                            kept by `uaperf attack --out attack.json`";
@@ -45,6 +53,17 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
         return show_kept(&args, kept);
     }
     let runs = results::read(&args.files)?;
+    if let Some(folder) = &args.hgrm {
+        percentiles::write_tables(folder, &runs)?;
+        args.also.write(&runs, &[]);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.percentiles.is_empty() {
+        let out = screen::Out::beside_file(args.also.take_output());
+        args.also.write(&runs, &[]);
+        percentiles::print(out, &runs, &args.percentiles, args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.json {
         if args.also.take_output() {
             let what = "--json: a file goes to standard output already (-)";
@@ -76,7 +95,7 @@ fn show_kept(args: &Args, kept: Vec<Option<Result<String, Failure>>>) -> anyhow:
             "--json: results of `publish`, `listen`, `security` and `attack` are JSON as they are";
         return Err(Failure::usage(what).hint("cat FILE").into());
     }
-    if args.also.is_any() {
+    if args.also.is_any() || args.hgrm.is_some() || !args.percentiles.is_empty() {
         let what = "results of `publish`, `listen`, `security` and `attack` have a screen only";
         return Err(Failure::usage(what).hint("uaperf show FILE").into());
     }

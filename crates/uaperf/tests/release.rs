@@ -358,10 +358,48 @@ fn a_release_that_cannot_be_made_says_what_to_do() {
         "PROGRAM is of one target",
     );
     refused(build(&out).env("LEVEL", "10"), "LEVEL=10 is no level");
-    let mut unknown = Command::new("bash");
-    unknown.args(["deploy/release/build.sh", "riscv64-unknown-linux-musl"]);
+    let of = |target: &str| {
+        let mut build = Command::new("bash");
+        build.args(["deploy/release/build.sh", target]);
+        build.current_dir(root()).env("OUT", &out);
+        build
+    };
     refused(
-        unknown.current_dir(root()).env("OUT", &out),
+        &mut of("riscv64-unknown-linux-musl"),
         "riscv64-unknown-linux-musl is not known here",
     );
+    let zig = folder.path().join("no-zig");
+    refused(
+        of("aarch64-unknown-linux-musl").env("ZIG", zig),
+        "no C compiler for aarch64-unknown-linux-musl",
+    );
+}
+
+#[test]
+fn zig_is_told_the_target_by_the_name_that_it_knows() {
+    let compiler = || {
+        let mut compiler = Command::new("bash");
+        compiler
+            .args([
+                "deploy/release/zigcc.sh",
+                "-O3",
+                "--target=aarch64-unknown-linux-musl",
+            ])
+            .args(["-c", "a file.c"])
+            .current_dir(root());
+        compiler
+    };
+    let told = said(
+        compiler()
+            .env("ZIG", "echo python3 -m ziglang")
+            .env("ZIG_TARGET", "aarch64-linux-musl"),
+    );
+    let wanted = "python3 -m ziglang cc -target aarch64-linux-musl -O3 -c a file.c -fno-sanitize=undefined\n";
+    assert_eq!(told, wanted);
+    let alone = compiler()
+        .env_remove("ZIG")
+        .env_remove("ZIG_TARGET")
+        .output()
+        .unwrap();
+    assert!(!alone.status.success() && text(&alone.stderr).contains("ZIG"));
 }

@@ -120,6 +120,46 @@ fn all_results_of_a_scenario_have_its_tags() {
     );
     assert!([0, 4].contains(&said.code), "{}", said.err);
     assert_eq!(listed(folder.path(), &["--tag", "night=7"]).len(), 2);
+    assert_eq!(listed(folder.path(), &["--before", "2020-01-01"]).len(), 0);
+    are_removed(folder.path());
+}
+
+/// What is a result goes, and nothing else.
+fn are_removed(folder: &Path) {
+    let rm = |more: &[&str]| says(folder, &[&["results", "rm"], more].concat());
+    let said = rm(&["results"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("which of its results"), "{}", said.err);
+    let said = rm(&["results", "t.toml", "--tag", "night=7"]);
+    assert_eq!(said.code, 1, "{}", said.err);
+    let said = rm(&["results", "--tag", "night=8"]);
+    assert_eq!((said.code, said.out.as_str()), (1, "0 removed\n"));
+    let said = rm(&["results", "--tag", "night=7", "--dry-run"]);
+    assert!(said.out.ends_with("\n2 would be removed\n"), "{}", said.out);
+    let left = listed(folder, &[]);
+    assert_eq!(left.len(), 2);
+    std::fs::write(folder.join("results/t/page.html"), "kept").unwrap();
+    std::fs::create_dir(folder.join("results/u")).unwrap();
+    for name in [left[0].as_str(), "index.json"] {
+        std::fs::copy(
+            folder.join("results/t").join(name),
+            folder.join("results/u").join(name),
+        )
+        .unwrap();
+    }
+    let copy = Path::new("results/u").join(&left[0]);
+    assert_eq!(rm(&[copy.to_str().unwrap()]).code, 0);
+    assert!(
+        !folder.join("results/u").exists(),
+        "only its index was left of it"
+    );
+    let one = Path::new("results/t").join(&left[0]);
+    let said = rm(&[one.to_str().unwrap()]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(listed(folder, &[]), left[1..]);
+    let said = rm(&["results", "--tag", "night=7"]);
+    assert!(said.out.ends_with("\n1 removed\n"), "{}", said.out);
+    assert!(folder.join("results/t/page.html").exists());
 }
 
 #[test]

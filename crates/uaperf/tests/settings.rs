@@ -169,6 +169,15 @@ fn what_is_wrong_in_a_file_is_told_with_its_line_and_nothing_is_measured() {
 }
 
 #[test]
+fn a_target_that_is_typed_without_its_sign_is_told_how_to_type_it() {
+    let place = Place::with("[targets.\"line4.invalid\"]\nurl = \"opc.tcp://127.0.0.1:9\"\n");
+    let output = place.typed(&["read", "line4.invalid", "-n", "i=2258"], &[]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("write @line4.invalid"), "{err}");
+}
+
+#[test]
 fn a_server_with_a_name_is_measured_with_its_settings_and_the_result_has_them_all() {
     let place = Place::with(SETTINGS);
     let server = plant::Server::start(plant::Config {

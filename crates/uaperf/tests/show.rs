@@ -58,6 +58,78 @@ fn one_result_is_shown_in_full_and_without_colours_in_a_pipe() {
 }
 
 #[test]
+fn colours_are_where_they_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "one.json", 200_000);
+    let shown = |when: &str| {
+        let output = show(folder.path(), &["one.json", "--color", when]);
+        assert!(output.status.success());
+        text(&output.stdout)
+    };
+    let plain = shown("never");
+    assert_eq!(shown("auto"), plain);
+    let coloured = shown("always");
+    assert!(coloured.starts_with("\x1b[1;32mVALID\x1b[0m"), "{coloured}");
+    let wrong = show(folder.path(), &["one.json", "--color", "green"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn any_percentile_can_be_had_and_a_table_of_all_for_plotters() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "one.json", 200_000);
+    write(folder.path(), "two.json", 400_000);
+    let output = show(
+        folder.path(),
+        &["one.json", "two.json", "--percentiles", "p50,97.5,p99.99"],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let screen = text(&output.stdout);
+    let row = |name: &str, nth: usize| -> Vec<&str> {
+        let mut rows = screen
+            .lines()
+            .filter(|line| line.trim_start().starts_with(name));
+        rows.nth(nth).unwrap().split_whitespace().collect()
+    };
+    assert_eq!(row("count", 0), ["count", "p50", "p97.5", "p99.99", "max"]);
+    // A thousand values say nothing of one in ten thousand.
+    assert_eq!(
+        row("response", 0),
+        [
+            "response", "1000", "200", "µs", "200", "µs", "n/a", "200", "µs"
+        ]
+    );
+    assert_eq!(row("response", 1)[2], "400");
+
+    let output = show(
+        folder.path(),
+        &["two.json", "--percentiles", "p50,p100", "--json"],
+    );
+    let data: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let response = data
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["measure"] == "response")
+        .unwrap();
+    assert_eq!(response["percentiles_ns"]["p100"], 400_000);
+    assert_eq!(response["count"], 1000);
+
+    let output = show(folder.path(), &["one.json", "--hgrm", "tables"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table =
+        std::fs::read_to_string(folder.path().join("tables/one-1-read-response.hgrm")).unwrap();
+    assert!(
+        table.contains("Total count    =           1000]"),
+        "{table}"
+    );
+    for wrong in ["p0", "p101", "median", "p50,"] {
+        let output = show(folder.path(), &["one.json", "--percentiles", wrong]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
 fn several_results_are_compared() {
     let folder = tempfile::tempdir().unwrap();
     for (name, service) in [("a.json", 200_000), ("b.json", 400_000)] {

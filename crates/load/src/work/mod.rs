@@ -27,7 +27,7 @@ mod write;
 pub use answer::{Answer, Point};
 pub use browse::next;
 pub use events::{Filter, Places};
-pub use find::LeftOut;
+pub use find::{LeftOut, nodes as resolve};
 pub use operations::{Asker, Operations, Selection};
 pub use prepare::Prepared;
 pub use subscribe::{Requests, Terms};

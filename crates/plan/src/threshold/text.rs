@@ -210,6 +210,13 @@ impl fmt::Display for Outcome {
 
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, "")
+    }
+}
+
+impl Threshold {
+    /// Writes it, with something between the figure and the comparison.
+    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, between: &str) -> fmt::Result {
         if self.measure != Measure::Response {
             f.write_str(self.measure.name())?;
         }
@@ -221,7 +228,7 @@ impl fmt::Display for Threshold {
             };
             write!(f, "{dot}{}", self.stat)?;
         }
-        write!(f, "{}{}", self.op, self.value)
+        write!(f, "{between}{}{}", self.op, self.value)
     }
 }
 

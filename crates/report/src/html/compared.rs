@@ -185,19 +185,86 @@ fn told(row: &Row) -> Option<String> {
     })
 }
 
+/// How wide intervals are drawn, and where. Texts keep their size, so a narrow screen gets a drawing of its own.
+struct Frame {
+    class: &'static str,
+    width: f64,
+    /// Where names end.
+    names: f64,
+    /// Where no change is, and how far the largest is from there.
+    centre: f64,
+    half: f64,
+}
+
+const FRAMES: [Frame; 2] = [
+    Frame {
+        class: "wide",
+        width: 860.0,
+        names: 165.0,
+        centre: 500.0,
+        half: 320.0,
+    },
+    Frame {
+        class: "narrow",
+        width: 380.0,
+        names: 118.0,
+        centre: 252.0,
+        half: 104.0,
+    },
+];
+
+/// A tick's text, and a gap.
+const TICK: f64 = 46.0;
+
+impl Frame {
+    /// Ticks that do not run into each other, from the middle to both sides.
+    fn ticks(&self, ratios: &[f64], place: impl Fn(f64) -> f64) -> Vec<f64> {
+        let (below, above): (Vec<f64>, Vec<f64>) = ratios.iter().partition(|it| **it < 1.0);
+        let mut kept = vec![1.0];
+        for side in [below.into_iter().rev().collect::<Vec<_>>(), above] {
+            let mut last = place(1.0);
+            for ratio in side {
+                if (place(ratio) - last).abs() >= TICK {
+                    last = place(ratio);
+                    kept.push(ratio);
+                }
+            }
+        }
+        kept
+    }
+}
+
+/// A row with its ratio and its interval.
+type Known<'a> = (&'a Row, f64, (f64, f64));
+
 /// Intervals of the ratios around one, the margin as a strip.
 fn forest(at: &At) -> Markup {
-    let known: Vec<(&Row, f64, (f64, f64))> = at
+    let known: Vec<Known<'_>> = at
         .rows
         .iter()
         .filter_map(|row| Some((row, row.comparison.ratio?, row.comparison.interval?)))
         .collect();
+    if known.is_empty() {
+        return html! {};
+    }
+    html! {
+        figure.chart.bars {
+            figcaption {
+                h3 { "Change against base" }
+                p.note { "Each metric with its 95 % interval; the strip is what counts as noise." }
+            }
+            div.picture { @for frame in &FRAMES { (drawn(&known, frame)) } }
+        }
+    }
+}
+
+fn drawn(known: &[Known<'_>], frame: &Frame) -> Markup {
     let reach = known
         .iter()
         .flat_map(|(row, _, (low, high))| [1.0 / low, *high, 1.0 + 2.0 * row.comparison.margin])
         .fold(1.02, f64::max)
         .min(20.0);
-    let place = |ratio: f64| 500.0 + (ratio.ln() / reach.ln()).clamp(-1.0, 1.0) * 320.0;
+    let place = |ratio: f64| frame.centre + (ratio.ln() / reach.ln()).clamp(-1.0, 1.0) * frame.half;
     let height = 44.0 + 30.0 * known.len() as f64;
     let margin = known
         .iter()
@@ -219,35 +286,26 @@ fn forest(at: &At) -> Markup {
         .into_iter()
         .filter(|ratio| *ratio > 0.0 && (1.0 / reach..=reach).contains(ratio))
         .collect();
-    if known.is_empty() {
-        return html! {};
-    }
     html! {
-        figure.chart.bars {
-            figcaption {
-                h3 { "Change against base" }
-                p.note { "Each metric with its 95 % interval; the strip is what counts as noise." }
+        svg class=(frame.class) viewBox={ "0 0 " (frame.width) " " (height) } role="img"
+            aria-label="Change of each metric with its interval; the table below has the figures" {
+            rect.zone x=(format!("{:.1}", place(1.0 / (1.0 + margin)))) y="6"
+                width=(format!("{:.1}", place(1.0 + margin) - place(1.0 / (1.0 + margin)))) height=(height - 36.0) {}
+            g.grid {
+                @for tick in frame.ticks(&ticks, place) {
+                    path d=(format!("M{:.1} 6V{:.1}", place(tick), height - 30.0)) {}
+                    text.x x=(format!("{:.1}", place(tick))) y=(height - 12.0) { (short(tick)) }
+                }
+                path.axis d=(format!("M{} 6V{:.1}", frame.centre, height - 30.0)) {}
             }
-            div.picture { svg viewBox={ "0 0 860 " (height) } role="img"
-                aria-label="Change of each metric with its interval; the table below has the figures" {
-                rect.zone x=(format!("{:.1}", place(1.0 / (1.0 + margin)))) y="6"
-                    width=(format!("{:.1}", place(1.0 + margin) - place(1.0 / (1.0 + margin)))) height=(height - 36.0) {}
-                g.grid {
-                    @for tick in &ticks {
-                        path d=(format!("M{:.1} 6V{:.1}", place(*tick), height - 30.0)) {}
-                        text.x x=(format!("{:.1}", place(*tick))) y=(height - 12.0) { (short(*tick)) }
-                    }
-                    path.axis d=(format!("M500 6V{:.1}", height - 30.0)) {}
+            @for (i, (row, ratio, (low, high))) in known.iter().enumerate() {
+                @let y = 24.0 + 30.0 * i as f64;
+                text.label x=(frame.names) y=(y + 4.0) { (row.metric) }
+                g class={ "span " (ink(row.comparison.outcome)) } {
+                    path.line d=(format!("M{:.1} {y}H{:.1}", place(*low), place(*high))) {}
+                    circle cx=(format!("{:.1}", place(*ratio))) cy=(y) r="5" {}
                 }
-                @for (i, (row, ratio, (low, high))) in known.iter().enumerate() {
-                    @let y = 24.0 + 30.0 * i as f64;
-                    text.label x="165" y=(y + 4.0) { (row.metric) }
-                    g class={ "span " (ink(row.comparison.outcome)) } {
-                        path.line d=(format!("M{:.1} {y}H{:.1}", place(*low), place(*high))) {}
-                        circle cx=(format!("{:.1}", place(*ratio))) cy=(y) r="5" {}
-                    }
-                }
-            } }
+            }
         }
     }
 }
@@ -313,5 +371,26 @@ fn table(at: &At) -> Table {
         caption: format!("Metrics of {}", at.of_runs()),
         head: head.map(str::to_owned).to_vec(),
         rows: at.rows.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_of_either_drawing_do_not_run_into_each_other_and_the_middle_has_one() {
+        let ratios = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0];
+        for frame in &FRAMES {
+            let place = |ratio: f64| frame.centre + ratio.ln() / 20f64.ln() * frame.half;
+            let mut kept = frame.ticks(&ratios, place);
+            kept.sort_by(f64::total_cmp);
+            assert!(kept.len() >= 5 && kept.contains(&1.0), "{kept:?}");
+            for pair in kept.windows(2) {
+                assert!(place(pair[1]) - place(pair[0]) >= TICK, "{kept:?}");
+            }
+            let text = TICK / 2.0;
+            assert!(place(20.0) + text <= frame.width && frame.names < place(0.05));
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! `uaperf results`: what was measured, found again.
 
 mod list;
+mod rm;
 mod trend;
+mod wanted;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,7 @@ pub struct Args {
 enum Action {
     List(list::List),
     Trend(trend::Trend),
+    Rm(rm::Rm),
 }
 
 /// Carries out `uaperf results`.
@@ -28,5 +31,6 @@ pub fn run(args: &Args, _: &Global) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::List(list) => list::run(list),
         Action::Trend(trend) => trend::run(trend),
+        Action::Rm(rm) => rm::run(rm),
     }
 }

@@ -27,9 +27,10 @@ use crate::failure::Failure;
 use crate::fleet::spec::Spec;
 use crate::global::Global;
 use crate::looking_up;
+use crate::metrics;
 use crate::screen::{self, tell};
-use crate::serve::memory;
 use crate::serve::running::{self, End};
+use crate::serve::{figures, memory};
 use file::Landscape;
 use ledger::{Happened, Joint, Sheet, Struck, happened};
 use live::{Begun, Live};
@@ -70,6 +71,8 @@ pub struct Args {
     /// And a line for each device
     #[arg(long, requires = "ledger")]
     each: bool,
+    #[command(flatten)]
+    metrics: metrics::Args,
     /// How long clients are told that it ends, unless they leave before
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration::parse)]
     grace: Duration,
@@ -128,12 +131,18 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         write!(screen::out(), "{}", live::contents(&landscape))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let placed = placed::is_asked(&landscape, args);
+    if placed && !args.metrics.is_none() {
+        let what = "--metrics and --push: agents serve the devices, and their figures are not here";
+        let hint = "leave it out, or serve a part on each host with --metrics there";
+        return Err(Failure::usage(what).hint(hint).into());
+    }
     if let Some(path) = &args.ledger {
         running::check_ledger(path)?;
     }
     let ended = running::endings(args.with_parent)?;
     let quiet = args.quiet || args.with_parent;
-    let joint = match placed::is_asked(&landscape, args) {
+    let joint = match placed {
         true => placed::serve(&landscape, args, global, ended, quiet)?,
         false => here(&landscape, args, global, ended, quiet)?,
     };
@@ -162,10 +171,13 @@ fn here(
         devices: &[],
         host: None,
     };
+    let listeners = args.metrics.open()?;
     // Certificates of many devices take a while, in which somebody may have enough of it.
     let patience = Patience::new(ended);
     let is_over = || patience.is_over();
     let running = start::start(landscape, &all, args, global, &is_over)?;
+    let told = running.watches.clone();
+    listeners.begin(move || figures::families(&told), metrics::warn)?;
     let mut process = Process::own();
     if !quiet {
         let begun = Begun {

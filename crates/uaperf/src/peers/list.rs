@@ -5,12 +5,69 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use ::peers::{Stack, StackState};
+use serde::Serialize;
 
 /// Show which peers there are and which are installed
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// JSON for machines instead of a screen for people
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
+#[derive(Debug, Serialize)]
+struct Listed {
+    peers: Vec<Peer>,
+    running: Vec<Started>,
+}
+
+#[derive(Debug, Serialize)]
+struct Peer {
+    name: &'static str,
+    version: &'static str,
+    language: &'static str,
+    state: String,
+    next: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Started {
+    peer: String,
+    url: String,
+    pid: u32,
+}
+
+fn print_json() -> io::Result<()> {
+    let peer = |(stack, state): (&'static Stack, StackState)| {
+        let [_, _, _, word, next] = row(stack, &state);
+        Peer {
+            name: stack.name,
+            version: stack.version,
+            language: stack.language,
+            state: word,
+            next,
+        }
+    };
+    let started = |it: ::peers::background::Running| Started {
+        peer: it.stack.to_string(),
+        url: it.url.to_string(),
+        pid: it.pid,
+    };
+    let listed = Listed {
+        peers: super::states(Stack::all()).into_iter().map(peer).collect(),
+        running: ::peers::background::list()
+            .into_iter()
+            .map(started)
+            .collect(),
+    };
+    screen::json(&mut screen::out(), &listed)
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.json {
+        print_json()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let rows: Vec<[String; 5]> = super::states(Stack::all())
         .into_iter()
         .map(|(stack, state)| row(stack, &state))

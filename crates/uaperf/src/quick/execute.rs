@@ -20,7 +20,7 @@ use super::live::Watcher;
 use super::servers::{self, Looked};
 use super::usage::UsageWatch;
 use super::writer::Writer;
-use super::{Common, look, missing, result, subscription_results};
+use super::{Common, look, missing, nearest, result, subscription_results};
 use crate::failure::Failure;
 use crate::fleet::{self, Fleet, Shared, Wanted, Word};
 use crate::global::Global;
@@ -216,6 +216,7 @@ pub fn measure(
         lost::add(Failure::new(format!("{named}{error}")));
     }
     restore(phase, &looked, &prepared, &mut run);
+    run.notes.extend(nearest::note(&run, phase, &looked));
     run.ended = SystemTime::now().into();
     Ok(run)
 }

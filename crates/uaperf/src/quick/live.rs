@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 use load::engine::{Control, Progress};
 use load::pubsub::Sender;
 use load::work::Prepared;
-use plan::{Phase, Threshold};
+use plan::{Phase, Within};
 use record::run::Expectation;
 
 use super::feed::Teller;
 use super::live_figures::LiveFigures;
 use super::result::status_name;
 use super::stage::Act;
-use crate::screen;
-use report::Style;
+use crate::screen::{self, Out};
 use report::live::{Board, Live};
 use report::watch::About;
 
@@ -26,7 +25,7 @@ pub struct Watcher {
     act: Option<Act>,
     began: Option<Instant>,
     so_far: LiveFigures,
-    abort_on: Vec<Threshold>,
+    abort_on: Vec<Within>,
     control: Control,
     /// The condition that ended the phase, as one that was not kept.
     pub aborted: Option<Expectation>,
@@ -46,7 +45,7 @@ impl Watcher {
         control: &Control,
     ) -> Self {
         let stderr = std::io::stderr();
-        let style = Style::detect(&stderr, |name| std::env::var_os(name));
+        let style = Out::Error.style();
         let terminal = screen::is_drawn_on();
         let act = match quiet {
             true => None,
@@ -60,7 +59,7 @@ impl Watcher {
             board: (!quiet && act.is_none()).then(|| Board::new(stderr, terminal)),
             act,
             began: None,
-            so_far: LiveFigures::default(),
+            so_far: LiveFigures::new(&phase.abort_on),
             abort_on: phase.abort_on.clone(),
             control: control.clone(),
             aborted: None,
@@ -108,10 +107,10 @@ impl Watcher {
 
     fn check(&mut self, elapsed: Duration) {
         let so_far = self.so_far.at(elapsed);
-        let mut checked = self.abort_on.iter().map(|it| it.check(so_far));
-        if let Some(met) = checked.find(plan::Outcome::is_met) {
+        let mut checked = self.abort_on.iter().map(|it| (it, so_far.check(it)));
+        if let Some((condition, met)) = checked.find(|(_, it)| it.is_met()) {
             self.aborted = Some(Expectation {
-                expected: format!("never {}", met.threshold),
+                expected: format!("never {condition}"),
                 found: met.figure,
                 met: false,
                 reason: Some(format!(

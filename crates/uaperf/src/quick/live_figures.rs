@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use load::engine::Progress;
 use plan::unit::duration::nanos;
-use plan::{Figures, Measure, Stat, Threshold};
+use plan::{Figures, Measure, Outcome, Stat, Within};
 use record::ledger::TICK_NS;
-use record::underway::{Recent, Underway};
+use record::underway::{NOW_NS, Recent, Underway};
 use record::{Closed, Histogram};
 
 use crate::failure::Failure;
 
 /// What all cores told so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LiveFigures {
     so_far: Underway,
     recent: Recent,
@@ -20,6 +20,16 @@ pub struct LiveFigures {
 }
 
 impl LiveFigures {
+    /// For these conditions.
+    pub fn new(conditions: &[Within]) -> Self {
+        let windows = conditions.iter().filter_map(|it| it.window);
+        Self {
+            so_far: Underway::default(),
+            recent: Recent::of(windows.max().map_or(0, nanos)),
+            elapsed: Duration::ZERO,
+        }
+    }
+
     /// A core told something.
     pub fn add(&mut self, progress: &Progress) {
         for (ledger, closed) in &progress.closed {
@@ -37,25 +47,60 @@ impl LiveFigures {
         self
     }
 
-    /// A rate of the last whole second that all cores have told of. The clock begins when the first interval is told,
-    /// which is over then.
-    fn lately(&self, of: fn(&Closed) -> u64) -> Option<f64> {
+    /// Looks at a condition.
+    pub fn check(&self, condition: &Within) -> Outcome {
+        match condition.window {
+            None => condition.threshold.check(self),
+            Some(length) => condition.threshold.check(&self.last(nanos(length))),
+        }
+    }
+
+    /// The last intervals that all cores have told of. The clock begins when the first interval is told, which is over
+    /// then.
+    fn last(&self, length_ns: u64) -> Window {
         let until = nanos(self.elapsed) / TICK_NS * TICK_NS;
-        let (recent, covered_ns) = self.recent.now(until);
-        (covered_ns > 0).then(|| of(&recent) as f64 * 1e9 / covered_ns as f64)
+        let (all, covered_ns) = self.recent.last(length_ns, until);
+        Window { all, covered_ns }
+    }
+}
+
+/// What happened lately.
+#[derive(Debug)]
+struct Window {
+    all: Closed,
+    covered_ns: u64,
+}
+
+impl Window {
+    fn per_second(&self, count: u64) -> Option<f64> {
+        (self.covered_ns > 0).then(|| count as f64 * 1e9 / self.covered_ns as f64)
     }
 }
 
 /// Refuses a condition on what is only known in the end, which would never come true.
-pub fn check(thresholds: &[Threshold]) -> anyhow::Result<()> {
-    let known = |it: &&Threshold| {
-        matches!(it.measure, Measure::Response | Measure::Delay)
-            && !matches!(it.stat, Stat::Deviation | Stat::LossShare)
+pub fn check(conditions: &[Within]) -> anyhow::Result<()> {
+    let known = |it: &&Within| {
+        matches!(it.threshold.measure, Measure::Response | Measure::Delay)
+            && !matches!(it.threshold.stat, Stat::Deviation | Stat::LossShare)
     };
-    match thresholds.iter().find(|it| !known(it)) {
+    if let Some(of_all) = conditions
+        .iter()
+        .find(|it| it.window.is_some() && it.threshold.stat == Stat::Loss)
+    {
+        let what =
+            format!("--abort-on {of_all}: what is lost is known of all so far, not of a window");
+        let all = Within {
+            window: None,
+            ..of_all.clone()
+        };
+        return Err(Failure::usage(what)
+            .hint(format!("--abort-on '{all}'"))
+            .into());
+    }
+    match conditions.iter().find(|it| !known(it)) {
         None => Ok(()),
-        Some(threshold) => Err(Failure::usage(format!(
-            "--abort-on {threshold}: want a condition on errors, rate, values, loss, or times of response or \
+        Some(condition) => Err(Failure::usage(format!(
+            "--abort-on {condition}: want a condition on errors, rate, values, loss, or times of response or \
              delay: the rest is known in the end only"
         ))
         .into()),
@@ -71,27 +116,42 @@ fn time(of: &Histogram, stat: Stat) -> Option<f64> {
     }
 }
 
+/// A figure of intervals; rates are not of them.
+fn of(all: &Closed, measure: Measure, stat: Stat) -> Option<f64> {
+    let share = |count: u64| {
+        let completed = all.counters.completed;
+        (completed > 0).then(|| count as f64 / completed as f64)
+    };
+    match (measure, stat) {
+        (Measure::Response, Stat::Errors) => Some(all.errors as f64),
+        (Measure::Response, Stat::Timeouts) => Some(all.counters.timeouts as f64),
+        (Measure::Response, Stat::TimeoutShare) => share(all.counters.timeouts),
+        (Measure::Response, Stat::ErrorShare) => share(all.errors),
+        (Measure::Response, stat) => time(&all.response, stat),
+        (Measure::Delay, stat) => time(&all.delay, stat),
+        _ => None,
+    }
+}
+
 impl Figures for LiveFigures {
     fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
-        let all = self.so_far.all();
-        let counters = &all.counters;
-        match (measure, stat) {
-            (_, Stat::Loss) => self
+        match stat {
+            Stat::Loss => self
                 .so_far
                 .is_notified()
                 .then(|| self.so_far.notified().lost as f64),
-            (Measure::Response, Stat::Errors) => Some(all.errors as f64),
-            (Measure::Response, Stat::Timeouts) => Some(counters.timeouts as f64),
-            (Measure::Response, Stat::TimeoutShare) => (counters.completed > 0)
-                .then(|| counters.timeouts as f64 / counters.completed as f64),
-            (Measure::Response, Stat::ErrorShare) => {
-                (counters.completed > 0).then(|| all.errors as f64 / counters.completed as f64)
-            }
-            (Measure::Response, Stat::Rate) => self.lately(Closed::succeeded),
-            (Measure::Response, Stat::Values) => self.lately(|it| it.counters.values),
-            (Measure::Response, stat) => time(&all.response, stat),
-            (Measure::Delay, stat) => time(&all.delay, stat),
-            _ => None,
+            Stat::Rate | Stat::Values => self.last(NOW_NS).figure(measure, stat),
+            stat => of(self.so_far.all(), measure, stat),
+        }
+    }
+}
+
+impl Figures for Window {
+    fn figure(&self, measure: Measure, stat: Stat) -> Option<f64> {
+        match (measure, stat) {
+            (Measure::Response, Stat::Rate) => self.per_second(self.all.succeeded()),
+            (Measure::Response, Stat::Values) => self.per_second(self.all.counters.values),
+            _ => of(&self.all, measure, stat),
         }
     }
 }
@@ -121,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_rate_is_of_successes_and_of_the_last_second() {
-        let mut so_far = LiveFigures::default();
+        let mut so_far = LiveFigures::new(&[]);
         // A thousand a second for ten seconds; then a server that answers nothing, whose requests time out.
         for tick in 0..100 {
             so_far.add(&told(tick * TICK_NS, 100, 0));
@@ -140,6 +200,26 @@ mod tests {
     }
 
     #[test]
+    fn a_window_forgets_what_was_before_it_and_all_so_far_does_not() {
+        let condition = |text: &str| text.parse::<Within>().unwrap();
+        let [late, rate, all] = ["errors[2s]>50%", "rate[2s]<10/s", "errors>50%"].map(condition);
+        let mut so_far = LiveFigures::new(&[late.clone(), rate.clone(), all.clone()]);
+        for tick in 0..100 {
+            so_far.add(&told(tick * TICK_NS, 100, 0));
+        }
+        for tick in 100..115 {
+            so_far.add(&told(tick * TICK_NS, 100, 100));
+        }
+        let so_far = so_far.at(Duration::from_millis(11_500));
+        // Of two seconds one and a half were bad, of eleven and a half too.
+        assert_eq!(so_far.check(&late).figure, Some(0.75));
+        assert!(so_far.check(&late).is_met() && !so_far.check(&all).is_met());
+        assert_eq!(so_far.check(&rate).figure, Some(250.0));
+        let early = LiveFigures::new(std::slice::from_ref(&rate));
+        assert_eq!(early.check(&rate).figure, None, "nothing is known yet");
+    }
+
+    #[test]
     fn a_condition_that_can_come_true_while_it_runs_is_taken_and_another_is_not() {
         let told = |text: &str| check(&[text.parse().unwrap()]).map_err(|it| it.to_string());
         for known in [
@@ -149,6 +229,8 @@ mod tests {
             "loss>0",
             "rate<10/s",
             "max>1s",
+            "p99[10s]>1s",
+            "delay.p90[1m]>1s",
         ] {
             assert_eq!(told(known), Ok(()), "{known}");
         }
@@ -157,5 +239,7 @@ mod tests {
             let begin = format!("--abort-on {unknown}: want a condition on errors, rate,");
             assert!(error.starts_with(&begin), "{error}");
         }
+        let lost = told("loss[10s]>0").unwrap_err();
+        assert!(lost.contains("of all so far"), "{lost}");
     }
 }

@@ -20,6 +20,7 @@ pub mod live;
 mod live_figures;
 mod look;
 mod missing;
+mod nearest;
 mod options;
 mod outcome;
 mod output;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plan::unit::Rate;
 use plan::unit::duration;
-use plan::{Arrival, CatchUp, Phase, Reconnect, Shape, Spread, Threshold, Warmup, Work};
+use plan::{Arrival, CatchUp, Phase, Reconnect, Shape, Spread, Threshold, Warmup, Within, Work};
 
 use super::scheduling;
 use crate::failure::Failure;
@@ -83,9 +83,12 @@ pub struct Args {
     /// A condition on the result, such as 'p99<5ms' or errors=0: exit code 3 if it is not met
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     expect: Vec<Threshold>,
-    /// End early when this comes true, such as 'errors>1%'
+    /// End early when this comes true, such as 'errors>1%', or 'p99[10s]>1s' of the last ten seconds
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
-    abort_on: Vec<Threshold>,
+    abort_on: Vec<Within>,
+    /// End early when more requests than that failed
+    #[arg(long, value_name = "N")]
+    max_errors: Option<u64>,
     /// What may be done to the server beyond reading: write, call, nodes, storm, overload
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     allow: Vec<Allow>,
@@ -196,9 +199,14 @@ impl Args {
             reconnect: self.reconnect() != Reconnect::Never,
             seed: self.seed,
             expect: self.expect.clone(),
-            abort_on: self.abort_on.clone(),
+            abort_on: self.abort_on(),
             ..Phase::new(work)
         })
+    }
+
+    fn abort_on(&self) -> Vec<Within> {
+        let errors = self.max_errors.map(Within::more_errors_than);
+        self.abort_on.iter().cloned().chain(errors).collect()
     }
 
     fn arrival(&self, sessions: u32) -> anyhow::Result<Arrival> {

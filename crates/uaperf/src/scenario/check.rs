@@ -11,12 +11,13 @@ use super::vocabulary::SOME_SERVER;
 use super::{parameter, parse, read};
 use crate::ending;
 use crate::global::Global;
-use crate::screen;
+use crate::{results, screen};
 
-/// Say whether a scenario can be run; else which line and key is wrong
+/// Say whether a scenario can be run, or a result be read; else which line and key is wrong
 #[derive(Debug, clap::Args)]
+#[command(visible_alias = "validate")]
 pub struct Args {
-    /// Scenarios, or test description documents
+    /// Scenarios, test description documents, or result files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// A parameter's value instead of the one in the file
@@ -36,6 +37,9 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     };
     let checked = |file: &Path| {
         let text = read(file)?;
+        if text.trim_start().starts_with('{') {
+            return Ok(results::checked(file, &text)?);
+        }
         let mut given = given.clone();
         if description::is_description(&text) {
             // Whichever: a document names none.

@@ -51,6 +51,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("reconnect", "'resume'", ""),
     ("expect", "['p99<5ms', 'errors=0']", ""),
     ("abort_on", "'errors>1%'", ""),
+    ("max_errors", "100", ""),
     (
         "allow",
         "['write', 'call', 'nodes', 'storm', 'overload']",

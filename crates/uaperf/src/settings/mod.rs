@@ -74,6 +74,16 @@ pub fn blamed(error: &str) -> Option<&'static str> {
     blamed.next().map(|(_, from)| from.as_str())
 }
 
+/// The targets that files of settings name.
+static NAMED: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Whether a file of settings has a target of this name.
+pub fn names(target: &str) -> bool {
+    NAMED
+        .get()
+        .is_some_and(|all| all.iter().any(|it| it == target))
+}
+
 /// The words of a command line with what is set added to it.
 pub fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     let Some(path) = meant(command, &words) else {
@@ -95,6 +105,8 @@ pub fn expand(command: &Command, words: Vec<OsString>) -> Result<Vec<OsString>, 
     for file in files.iter().flatten() {
         file.check(command)?;
     }
+    let named = files.iter().flatten().flat_map(|it| it.targets.keys());
+    NAMED.get_or_init(|| named.cloned().collect());
     let mut words = words;
     let mut targets = Vec::new();
     for i in 0..end {

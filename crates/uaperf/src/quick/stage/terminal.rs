@@ -19,6 +19,7 @@ use report::watch::{Shown, Stage as At, draw};
 use super::keys::Key;
 use super::{Inner, Stage, lock};
 use crate::interrupt::{self, Taken};
+use crate::screen::Out;
 
 /// Between two pictures, unless a key was pressed.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -87,7 +88,7 @@ struct Looks {
 /// Draws as long as anybody is there.
 pub fn show(stage: &'static Stage) {
     let Ok(mut screen) = take() else { return };
-    let colour = Style::detect(&io::stderr(), |name| std::env::var_os(name)) == Style::COLOUR;
+    let colour = Out::Error.style() == Style::COLOUR;
     let mut looks = Looks::default();
     let mut next = Instant::now();
     // Once somebody else has given the terminal back, it is not drawn on any more.
