@@ -108,7 +108,7 @@ fn values_that_phases_cost_are_a_note_where_the_server_had_little_to_do() {
     assert_eq!(explained.kind, Kind::Valid);
     assert!(
         explained.notes[0]
-            .starts_with("10.0 % of the values that the change rate promises did not come"),
+            .starts_with("10 % of the values that the change rate promises did not come"),
         "{:?}",
         explained.notes
     );
