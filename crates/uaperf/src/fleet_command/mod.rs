@@ -21,7 +21,7 @@ enum What {
     Collect(collect::Args),
     Install(install::Args),
     Key(key::Args),
-    Serve(landscape::Args),
+    Serve(Box<landscape::Args>),
 }
 
 /// Carries out `uaperf fleet`.

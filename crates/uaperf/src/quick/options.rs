@@ -83,7 +83,8 @@ pub struct Args {
     /// A condition on the result, such as 'p99<5ms' or errors=0: exit code 3 if it is not met
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     expect: Vec<Threshold>,
-    /// End early when this comes true, such as 'errors>1%', or 'p99[10s]>1s' of the last ten seconds
+    /// End early when this comes true, such as 'errors>1%'; with a window such as 10s in square brackets behind the
+    /// figure, of what happened so lately
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     abort_on: Vec<Within>,
     /// End early when more requests than that failed
