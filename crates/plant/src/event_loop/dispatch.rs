@@ -8,6 +8,7 @@ use wire::time::Instant;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
 use super::between_loops::Decoded;
+use super::books::Books;
 use super::link::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
@@ -67,7 +68,7 @@ impl EventLoop {
         };
         there.errand = Errand::None;
         there.busy = there.busy.saturating_sub(1);
-        self.effort.look_at(there);
+        self.books.look_at(there);
         match result {
             Some(result) => {
                 let begun = self.shared.clock.now().mono;
@@ -76,7 +77,7 @@ impl EventLoop {
             None => self.request(link, id, &body),
         }
         if let Some(there) = self.links.get_mut(link) {
-            self.effort.leave(there);
+            self.books.leave(there);
         }
         self.flush(link);
     }
@@ -115,7 +116,8 @@ impl EventLoop {
         }
         let task = Task::of(&request);
         if self.answer_decoded(asked, body, request, account) {
-            self.did(task, Some(begun));
+            let entry = Books::begun(begun);
+            self.books.end(entry, task, 0, &self.shared.clock);
         }
     }
 
@@ -263,9 +265,9 @@ impl EventLoop {
             }
         });
         if let Some(status) = failed {
-            account.failed(&self.shared, &self.house.sessions, status);
+            account.failed(&self.shared, &self.house.sessions, handle, status);
         }
-        self.effort.add(work.spent());
+        self.books.add(work.spent());
         self.answer_publish(session);
         self.faults_changed();
         if let Err(error) = sent {

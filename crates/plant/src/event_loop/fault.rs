@@ -42,9 +42,7 @@ impl EventLoop {
             return self.decode(link, id, body);
         };
         let faults = &self.shared.faults;
-        if faults.want(Class::Turn) {
-            self.struck.slower.asked.add(head.type_id);
-        }
+        self.books.came(head.type_id, faults);
         if faults.want(Class::Request) {
             let fate = faults.request(head.type_id, self.now.mono);
             if fate != RequestFate::default() && !self.suffers(link, id, body, &head, fate) {

@@ -2,7 +2,6 @@
 
 use wire::server::RequestId;
 use wire::template::walk::{RequestHead, type_id};
-use wire::time::Instant;
 
 use super::{Account, Asked, EventLoop, SlotId};
 use crate::diagnostics::Service;
@@ -51,22 +50,16 @@ impl EventLoop {
                 return self.fault(account, asked, status);
             }
         };
-        // Publish requests come by the million: of some it is known how long they take.
-        let timed = task != Task::PUBLISH || self.measuring.is_next();
-        let begun = timed.then(|| self.shared.clock.now().mono);
-        match task {
-            Task::PUBLISH => self.publish(asked, session, body, head),
-            _ => self.walk(asked, session, body, head),
-        }
-        self.did(task, begun);
-    }
-
-    /// Something was done once more, and took the time since then, if it is to be known.
-    pub(super) fn did(&self, task: Task, begun: Option<Instant>) {
-        let work = &self.measuring.work;
-        work.did(task);
-        if let Some(begun) = begun {
-            work.took(task, self.shared.clock.now().mono.since(begun));
-        }
+        let entry = self.books.begin(task == Task::PUBLISH, &self.shared.clock);
+        let account = Account::of(session, service);
+        self.has_come(account);
+        let work = match task {
+            Task::PUBLISH => {
+                self.publish(account, asked, session, body, head);
+                0
+            }
+            _ => self.walk(account, asked, session, body, head),
+        };
+        self.books.end(entry, task, work, &self.shared.clock);
     }
 }

@@ -18,31 +18,34 @@ use crate::service::{Refusal, canonical, read, write};
 use crate::shared::Shared;
 use crate::space::Rights;
 
+/// Work of a request that is answered where it lies, whatever it asks for.
+const REQUEST: usize = 2;
+
 impl EventLoop {
-    /// Services that are answered while the request is read: nothing is built in between.
+    /// Services that are answered while the request is read: nothing is built in between. Tells how much work it was.
     pub(super) fn walk(
         &mut self,
+        account: Account,
         asked: Asked,
         session: SlotId,
         body: &[u8],
         head: &RequestHead<'_>,
-    ) {
+    ) -> usize {
         let (shared, now) = (&self.shared, self.now);
         let (Some(there), Some(held)) = (
             self.links.get_mut(asked.link),
             self.house.sessions.get(session),
         ) else {
-            return;
+            return 0;
         };
-        let account = Account::of(session, service(head.type_id));
         let mut work = Work::turn();
         let sent = there.begin(account, asked, now, |out| {
-            answer_walked(shared, held, body, head, now, &mut work, out)
+            answer_walked(shared, (account, held), body, head, now, &mut work, out)
         });
-        self.effort.add(work.spent());
         if let Err(error) = sent {
             self.not_sent(account, asked, &error);
         }
+        work.spent()
     }
 }
 
@@ -53,7 +56,7 @@ pub(super) enum Answer {
         /// What was asked.
         type_id: u32,
         /// By whom.
-        session: SlotId,
+        account: Account,
         /// The request's handle.
         handle: u32,
         /// Work that it was.
@@ -106,15 +109,17 @@ pub(super) fn answer_now(
         return Answer::Later;
     }
     let (type_id, handle) = (head.type_id, head.request_handle);
+    let account = Account::of(id, service(type_id));
+    account.came(&session.record, now);
     let (mut rest, mut work) = (None, Work::turn());
     let begun = reply.begin(|out| {
-        rest = answer_walked(shared, session, body, &head, now, &mut work, out);
+        let whose = (account, &*session);
+        rest = answer_walked(shared, whose, body, &head, now, &mut work, out);
         rest.is_some()
     });
     let work = work.spent();
     let sent = match (begun, rest) {
         (Ok(Some(unfinished)), Some(rest)) => {
-            let account = Account::of(id, service(type_id));
             let asked = (reply.id(), handle);
             let long = Long::new(account, asked, unfinished, rest, reply.most());
             let long = Box::new(long);
@@ -128,9 +133,9 @@ pub(super) fn answer_now(
     };
     Answer::Given {
         type_id,
-        session: id,
+        account,
         handle,
-        work,
+        work: REQUEST + work,
         sent,
     }
 }
@@ -146,7 +151,7 @@ pub(super) fn service(type_id: u32) -> Service {
 /// Appends the response to a Read or Write, or a fault. There is a rest behind a piece of it, or when the work is over.
 fn answer_walked(
     shared: &Shared,
-    session: &Session,
+    (account, session): (Account, &Session),
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
@@ -154,8 +159,6 @@ fn answer_walked(
     out: &mut Vec<u8>,
 ) -> Option<Rest> {
     let rights = session.rights;
-    let service = service(head.type_id);
-    session.record.asked(Some(service), now.utc);
     let start = out.len();
     let by = shared
         .config
@@ -176,8 +179,7 @@ fn answer_walked(
         Err(Refusal::Status(status)) => status,
         Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
     };
-    session.record.failed(Some(service), status);
-    shared.counters.refused(status);
+    account.refused(Some(&session.record), shared, head.request_handle, status);
     out.truncate(start);
     encode_fault(head.request_handle, status, now.utc, out);
     None
