@@ -13,18 +13,14 @@ use super::link::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
 use super::{Account, Asked, EventLoop, Mail, SlotId};
-use crate::diagnostics::Service;
-use crate::internals::Task;
+use crate::service::served::{Served, Way};
 use crate::service::steps::{Steps, Work};
 use crate::service::{Answer as Answered, DECODED_AT_ONCE, discovery};
 use crate::space;
 
 /// Whether it is walked where it lies, and never decoded if its type is spelled as usual.
 fn is_walked(request: &Request) -> bool {
-    matches!(
-        request,
-        Request::Read(_) | Request::Write(_) | Request::Publish(_)
-    )
+    Served::of(request).is_some_and(Served::is_walked)
 }
 
 impl EventLoop {
@@ -104,9 +100,12 @@ impl EventLoop {
             handle: request.header().request_handle,
         };
         let token = space::raw(&request.header().authentication_token);
-        let account = self.account(token, Service::of(&request));
+        let Some(served) = Served::of(&request) else {
+            return self.fault(Account::NOBODY, asked, StatusCode::BadServiceUnsupported);
+        };
+        let account = self.account(token, served.counted);
         let creates = matches!(request, Request::CreateSession(_));
-        if is_walked(&request) || (creates && self.acceptor.leads) {
+        if served.is_walked() || (creates && self.acceptor.leads) {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
@@ -114,10 +113,9 @@ impl EventLoop {
                 Err(_) => self.fault(account, asked, StatusCode::BadDecodingError),
             };
         }
-        let task = Task::of(&request);
-        if self.answer_decoded(asked, body, request, account) {
+        if self.answer_decoded(asked, body, request, (account, served)) {
             let entry = Books::begun(begun);
-            self.books.end(entry, task, 0, &self.shared.clock);
+            self.books.end(entry, served.task, 0, &self.shared.clock);
         }
     }
 
@@ -127,10 +125,14 @@ impl EventLoop {
         asked: Asked,
         body: &[u8],
         mut request: Request,
-        account: Account,
+        (account, served): (Account, &Served),
     ) -> bool {
         self.has_come(account);
-        let answered = match self.dispatch((asked.link, asked.id), body, &mut request) {
+        let given = match served.way {
+            Way::Loop => self.dispatch((asked.link, asked.id), body, &mut request),
+            Way::Desk | Way::Walked | Way::Kept => self.answer(asked.link, &mut request),
+        };
+        let answered = match given {
             Ok(Given::Whole(mut response)) => {
                 let header = response.header_mut();
                 header.request_handle = asked.handle;
@@ -210,7 +212,8 @@ impl EventLoop {
             }
             // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
             Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
-            request => return self.answer(link, request),
+            // All others are not answered here.
+            _ => return Err(StatusCode::BadServiceUnsupported),
         }
         Ok(Given::Later)
     }

@@ -10,7 +10,6 @@ use super::long::Long;
 use super::walked::{Answer, answer_now};
 use super::{Account, Asked, EventLoop, KEEP, SlotId};
 use crate::fault::Class;
-use crate::internals::Task;
 use crate::service::steps::PART;
 
 /// Reads of one connection before others have their turn.
@@ -165,12 +164,11 @@ impl EventLoop {
                             answer_now(shared, sessions, (channel, held_to), bytes, &mut reply, now)
                         }
                     };
-                    if let Answer::Given { type_id, work, .. }
-                    | Answer::Long { type_id, work, .. } = answer
+                    if let Answer::Given { served, work, .. } | Answer::Long { served, work, .. } =
+                        answer
                     {
-                        let task = Task::walked(type_id);
-                        self.books.end(entry, task, work, &shared.clock);
-                        self.books.came(type_id, faults);
+                        self.books.end(entry, served.task, work, &shared.clock);
+                        self.books.came(served.type_id, faults);
                     }
                     match answer {
                         Answer::Given {

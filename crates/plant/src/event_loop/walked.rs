@@ -10,7 +10,7 @@ use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
 use super::{Account, Asked, EventLoop, SlotId};
-use crate::diagnostics::Service;
+use crate::service::served::{Served, Way};
 use crate::service::session::Session;
 use crate::service::steps::Work;
 use crate::service::write::By;
@@ -54,7 +54,7 @@ pub(super) enum Answer {
     /// It is answered, unless the answer is too long.
     Given {
         /// What was asked.
-        type_id: u32,
+        served: &'static Served,
         /// By whom.
         account: Account,
         /// The request's handle.
@@ -67,7 +67,7 @@ pub(super) enum Answer {
     /// It is answered bit by bit.
     Long {
         /// What was asked.
-        type_id: u32,
+        served: &'static Served,
         /// Work that it was up to now.
         work: usize,
         /// Where it stands.
@@ -91,9 +91,10 @@ pub(super) fn answer_now(
     let Ok(head) = RequestHead::parse(body) else {
         return Answer::Later;
     };
-    if !matches!(head.type_id, type_id::READ_REQUEST | type_id::WRITE_REQUEST) {
+    let served = Served::by_type(head.type_id).filter(|it| it.way == Way::Walked);
+    let Some(served) = served else {
         return Answer::Later;
-    }
+    };
     let Ok(id) = sessions.find(head.authentication_token) else {
         return Answer::Later;
     };
@@ -108,8 +109,8 @@ pub(super) fn answer_now(
     if !session.protocol.is_active() || session.protocol.request(channel, now).is_err() {
         return Answer::Later;
     }
-    let (type_id, handle) = (head.type_id, head.request_handle);
-    let account = Account::of(id, service(type_id));
+    let handle = head.request_handle;
+    let account = Account::of(id, served.counted);
     account.came(&session.record, now);
     let (mut rest, mut work) = (None, Work::turn());
     let begun = reply.begin(|out| {
@@ -123,28 +124,16 @@ pub(super) fn answer_now(
             let asked = (reply.id(), handle);
             let long = Long::new(account, asked, unfinished, rest, reply.most());
             let long = Box::new(long);
-            return Answer::Long {
-                type_id,
-                work,
-                long,
-            };
+            return Answer::Long { served, work, long };
         }
         (begun, _) => begun.map(drop),
     };
     Answer::Given {
-        type_id,
+        served,
         account,
         handle,
         work: REQUEST + work,
         sent,
-    }
-}
-
-/// The service of a Read or a Write.
-pub(super) fn service(type_id: u32) -> Service {
-    match type_id {
-        type_id::READ_REQUEST => Service::Read,
-        _ => Service::Write,
     }
 }
 
