@@ -1,8 +1,6 @@
 //! The services that are counted for each session, in the order of SessionDiagnosticsDataType
 //! (Part 5, 12.12).
 
-use wire::service::Request;
-
 macro_rules! services {
     ($($name:ident,)*) => {
         /// A service that is counted for each session.
@@ -15,14 +13,6 @@ macro_rules! services {
         impl Service {
             /// How many there are.
             pub const COUNT: usize = [$(Self::$name,)*].len();
-
-            /// The service of a request, if it is one of these.
-            pub fn of(request: &Request) -> Option<Self> {
-                match request {
-                    $(Request::$name(_) => Some(Self::$name),)*
-                    _ => None,
-                }
-            }
         }
     };
 }

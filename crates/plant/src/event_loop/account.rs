@@ -4,6 +4,7 @@ use tracing::debug;
 use wire::channel::SendError;
 use wire::service::Response;
 use wire::template::walk::RawNodeId;
+use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::response::encode_fault;
@@ -34,12 +35,36 @@ impl Account {
         }
     }
 
-    /// A request of it was answered with a ServiceFault.
-    pub fn failed(self, shared: &Shared, sessions: &Slots<Session>, status: StatusCode) {
+    /// A request of it has come.
+    #[inline]
+    pub fn came(self, record: &SessionRecord, now: Now) {
+        record.asked(self.service, now.utc);
+    }
+
+    /// A request of it was answered with a ServiceFault. All of them pass here, and are logged.
+    pub fn refused(
+        self,
+        record: Option<&SessionRecord>,
+        shared: &Shared,
+        handle: u32,
+        status: StatusCode,
+    ) {
+        debug!(handle, %status, "request refused");
         shared.counters.refused(status);
-        if let Some(record) = self.record(sessions) {
+        if let Some(record) = record {
             record.failed(self.service, status);
         }
+    }
+
+    /// The same where its session has to be looked for.
+    pub fn failed(
+        self,
+        shared: &Shared,
+        sessions: &Slots<Session>,
+        handle: u32,
+        status: StatusCode,
+    ) {
+        self.refused(self.record(sessions), shared, handle, status);
     }
 
     fn record(self, sessions: &Slots<Session>) -> Option<&SessionRecord> {
@@ -60,7 +85,7 @@ impl EventLoop {
     /// A request has come.
     pub(super) fn has_come(&self, account: Account) {
         if let Some(record) = account.record(&self.house.sessions) {
-            record.asked(account.service, self.now.utc);
+            account.came(record, self.now);
         }
     }
 
@@ -82,8 +107,7 @@ impl EventLoop {
 
     /// Sends a ServiceFault.
     pub(super) fn fault(&mut self, account: Account, asked: Asked, status: StatusCode) {
-        debug!(asked.handle, %status, "request refused");
-        account.failed(&self.shared, &self.house.sessions, status);
+        account.failed(&self.shared, &self.house.sessions, asked.handle, status);
         let now = self.now;
         if let Some(there) = self.links.get_mut(asked.link) {
             // A fault of a few bytes fits into every agreement; a channel that ended needs none.

@@ -163,7 +163,7 @@ impl Link {
                 if status != StatusCode::BadResponseTooLarge {
                     let _ = self.connection.abort(id, status);
                 }
-                account.failed(hall.shared, &hall.house.sessions, status);
+                account.failed(hall.shared, &hall.house.sessions, handle, status);
             }
             (Part::Failed(status), _) => self.say(account, (id, handle), status, hall),
             (_, Way::Kept(body)) => self.follow(account, (id, None), &body, hall),
@@ -215,7 +215,7 @@ impl Link {
         status: StatusCode,
         hall: &Hall<'_>,
     ) {
-        account.failed(hall.shared, &hall.house.sessions, status);
+        account.failed(hall.shared, &hall.house.sessions, handle, status);
         let _ = self.respond(id, hall.now.mono, |out| {
             encode_fault(handle, status, hall.now.utc, out);
         });

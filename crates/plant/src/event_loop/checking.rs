@@ -79,7 +79,7 @@ impl EventLoop {
         };
         there.errand = Errand::None;
         there.busy = there.busy.saturating_sub(1);
-        self.effort.look_at(there);
+        self.books.look_at(there);
         let (id, handle) = (checked.id, checked.request.request_header.request_handle);
         let token = space::raw(&checked.request.request_header.authentication_token);
         let account = self.account(token, Some(Service::Call));
@@ -88,7 +88,7 @@ impl EventLoop {
             self.fault(account, asked, status);
         }
         if let Some(there) = self.links.get_mut(link) {
-            self.effort.leave(there);
+            self.books.leave(there);
         }
         self.flush(link);
     }

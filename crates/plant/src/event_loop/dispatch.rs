@@ -8,22 +8,19 @@ use wire::time::Instant;
 use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
 
 use super::between_loops::Decoded;
+use super::books::Books;
 use super::link::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
 use super::{Account, Asked, EventLoop, Mail, SlotId};
-use crate::diagnostics::Service;
-use crate::internals::Task;
+use crate::service::served::{Served, Way};
 use crate::service::steps::{Steps, Work};
 use crate::service::{Answer as Answered, DECODED_AT_ONCE, discovery};
 use crate::space;
 
 /// Whether it is walked where it lies, and never decoded if its type is spelled as usual.
 fn is_walked(request: &Request) -> bool {
-    matches!(
-        request,
-        Request::Read(_) | Request::Write(_) | Request::Publish(_)
-    )
+    Served::of(request).is_some_and(Served::is_walked)
 }
 
 impl EventLoop {
@@ -67,7 +64,7 @@ impl EventLoop {
         };
         there.errand = Errand::None;
         there.busy = there.busy.saturating_sub(1);
-        self.effort.look_at(there);
+        self.books.look_at(there);
         match result {
             Some(result) => {
                 let begun = self.shared.clock.now().mono;
@@ -76,7 +73,7 @@ impl EventLoop {
             None => self.request(link, id, &body),
         }
         if let Some(there) = self.links.get_mut(link) {
-            self.effort.leave(there);
+            self.books.leave(there);
         }
         self.flush(link);
     }
@@ -103,9 +100,12 @@ impl EventLoop {
             handle: request.header().request_handle,
         };
         let token = space::raw(&request.header().authentication_token);
-        let account = self.account(token, Service::of(&request));
+        let Some(served) = Served::of(&request) else {
+            return self.fault(Account::NOBODY, asked, StatusCode::BadServiceUnsupported);
+        };
+        let account = self.account(token, served.counted);
         let creates = matches!(request, Request::CreateSession(_));
-        if is_walked(&request) || (creates && self.acceptor.leads) {
+        if served.is_walked() || (creates && self.acceptor.leads) {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
@@ -113,9 +113,9 @@ impl EventLoop {
                 Err(_) => self.fault(account, asked, StatusCode::BadDecodingError),
             };
         }
-        let task = Task::of(&request);
-        if self.answer_decoded(asked, body, request, account) {
-            self.did(task, Some(begun));
+        if self.answer_decoded(asked, body, request, (account, served)) {
+            let entry = Books::begun(begun);
+            self.books.end(entry, served.task, 0, &self.shared.clock);
         }
     }
 
@@ -125,10 +125,14 @@ impl EventLoop {
         asked: Asked,
         body: &[u8],
         mut request: Request,
-        account: Account,
+        (account, served): (Account, &Served),
     ) -> bool {
         self.has_come(account);
-        let answered = match self.dispatch((asked.link, asked.id), body, &mut request) {
+        let given = match served.way {
+            Way::Loop => self.dispatch((asked.link, asked.id), body, &mut request),
+            Way::Desk | Way::Walked | Way::Kept => self.answer(asked.link, &mut request),
+        };
+        let answered = match given {
             Ok(Given::Whole(mut response)) => {
                 let header = response.header_mut();
                 header.request_handle = asked.handle;
@@ -208,7 +212,8 @@ impl EventLoop {
             }
             // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
             Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
-            request => return self.answer(link, request),
+            // All others are not answered here.
+            _ => return Err(StatusCode::BadServiceUnsupported),
         }
         Ok(Given::Later)
     }
@@ -263,9 +268,9 @@ impl EventLoop {
             }
         });
         if let Some(status) = failed {
-            account.failed(&self.shared, &self.house.sessions, status);
+            account.failed(&self.shared, &self.house.sessions, handle, status);
         }
-        self.effort.add(work.spent());
+        self.books.add(work.spent());
         self.answer_publish(session);
         self.faults_changed();
         if let Err(error) = sent {

@@ -14,8 +14,8 @@ use wire::time::Instant;
 use super::link::Link;
 use super::slower::Slower;
 use super::{Account, Asked, Due, EventLoop, Mail, SlotId};
-use crate::diagnostics::Service;
 use crate::fault::{Class, RequestFate, Tick};
+use crate::service::served::Served;
 
 /// Who stands still looks this often whether all is over.
 const LISTEN: Duration = Duration::from_millis(50);
@@ -42,9 +42,7 @@ impl EventLoop {
             return self.decode(link, id, body);
         };
         let faults = &self.shared.faults;
-        if faults.want(Class::Turn) {
-            self.struck.slower.asked.add(head.type_id);
-        }
+        self.books.came(head.type_id, faults);
         if faults.want(Class::Request) {
             let fate = faults.request(head.type_id, self.now.mono);
             if fate != RequestFate::default() && !self.suffers(link, id, body, &head, fate) {
@@ -91,7 +89,8 @@ impl EventLoop {
                 handle: head.request_handle,
             };
             let request = Request::decode(body, &self.shared.decoding).ok();
-            let service = request.as_ref().and_then(Service::of);
+            let served = request.as_ref().and_then(Served::of);
+            let service = served.and_then(|it| it.counted);
             let account = self.account(head.authentication_token, service);
             self.has_come(account);
             self.fault(account, asked, status);

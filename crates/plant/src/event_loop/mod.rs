@@ -8,9 +8,9 @@ mod answering;
 mod arriving;
 mod astray;
 mod between_loops;
+mod books;
 mod checking;
 mod dispatch;
-mod effort;
 mod fault;
 mod hosted;
 mod house;
@@ -59,7 +59,7 @@ use wire::policy::Policy;
 use wire::time::{Instant, Now};
 use wire::types::{ByteString, StatusCode};
 
-use crate::internals::{Measuring, Task};
+use crate::internals::Task;
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::shared::Shared;
@@ -68,7 +68,7 @@ use crate::space::event::{Audit, Field, audit};
 use crate::timers::{Due, Timers};
 use crate::trust::Judged;
 use acceptor::Acceptor;
-use effort::Effort;
+use books::Books;
 use fault::Struck;
 use house::House;
 use lent::Lent;
@@ -109,8 +109,7 @@ pub struct EventLoop {
     queues: Queues,
     now: Now,
     lent: Lent,
-    measuring: Measuring,
-    effort: Effort,
+    books: Books,
     stopping: bool,
 }
 
@@ -131,7 +130,7 @@ impl EventLoop {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
         let now = shared.clock.now();
-        let measuring = Measuring::new(shared.workings.of(index));
+        let books = Books::new(shared.workings.of(index));
         Ok(Self {
             loops: Loops::new(index, waker),
             shared,
@@ -146,8 +145,7 @@ impl EventLoop {
             queues: Queues::default(),
             now,
             lent: Lent::default(),
-            measuring,
-            effort: Effort::default(),
+            books,
             stopping: false,
         })
     }
@@ -174,10 +172,11 @@ impl EventLoop {
                 Err(_) => return,
             }
             // One that never sleeps looks again and again: that is no work.
-            self.measuring.is_idle = timeout == Some(Duration::ZERO)
+            let idle = timeout == Some(Duration::ZERO)
                 && events.is_empty()
                 && !self.has_more()
                 && !self.has_due();
+            self.books.is_idle(idle);
             self.take_turn(&events);
         }
     }
@@ -223,9 +222,8 @@ impl EventLoop {
         self.be_slower(start);
         debug_assert!(self.queues_hold(), "a queued connection has no turn");
         debug_assert!(self.house.counts_hold(), "a count is not what waits");
-        self.effort.end_turn();
         let took = self.shared.clock.now().mono.since(start);
-        self.measuring.end_turn(took);
+        self.books.end_turn(took);
     }
 
     /// Whether each connection that is queued will have its turn. Of a crowd nobody is looked at: it takes too long.
@@ -279,7 +277,7 @@ impl EventLoop {
 
     /// Work that was done in pieces so far.
     pub fn spent(&self) -> usize {
-        self.effort.spent()
+        self.books.spent()
     }
 
     /// How many connections, sessions and subscriptions it has.
@@ -520,9 +518,7 @@ impl EventLoop {
             }
             let now = self.shared.clock.now().mono;
             if publishes {
-                let work = &self.measuring.work;
-                work.did(Task::PUBLISHING);
-                work.took(Task::PUBLISHING, now.since(begun));
+                self.books.did(Task::PUBLISHING, now.since(begun));
             }
             if enough || now.since(start) >= DUE_IN_A_ROW {
                 break;

@@ -33,13 +33,12 @@ impl EventLoop {
     /// Takes a Publish request.
     pub(super) fn publish(
         &mut self,
+        account: Account,
         asked: Asked,
         session: SlotId,
         body: &[u8],
         head: &RequestHead<'_>,
     ) {
-        let account = Account::of(session, Service::Publish);
-        self.has_come(account);
         let again;
         let request = match walk::PublishRequest::parse(body) {
             Err(WalkError::Unusual { .. }) => match canonical(body, &self.shared.decoding) {
@@ -281,7 +280,7 @@ impl EventLoop {
 
     /// A timer of a subscription rang. True if there is more to do for it after others had their turn.
     pub(super) fn subscription_due(&mut self, id: u32, at: Instant) -> bool {
-        let work = &self.measuring.work;
+        let work = self.books.work();
         match self.house.ring((id, at), &self.shared, work, self.now) {
             Rang::Quiet => {}
             Rang::More => return true,

@@ -1,12 +1,10 @@
 //! A request: whose it is, and which service.
 
 use wire::server::RequestId;
-use wire::template::walk::{RequestHead, type_id};
-use wire::time::Instant;
+use wire::template::walk::RequestHead;
 
 use super::{Account, Asked, EventLoop, SlotId};
-use crate::diagnostics::Service;
-use crate::internals::Task;
+use crate::service::served::{Served, Way};
 
 impl EventLoop {
     /// Answers a request, or sees to it that it is answered later.
@@ -37,36 +35,30 @@ impl EventLoop {
             Ok(Some(home)) => return self.lead(link, &home, id, body),
             Err(status) => return self.fault(Account::NOBODY, asked, status),
         }
-        let (task, service) = match head.type_id {
-            type_id::READ_REQUEST => (Task::READ, Service::Read),
-            type_id::WRITE_REQUEST => (Task::WRITE, Service::Write),
-            type_id::PUBLISH_REQUEST => (Task::PUBLISH, Service::Publish),
-            _ => return self.decode(link, id, body),
+        let served = Served::by_type(head.type_id).filter(|it| it.is_walked());
+        let Some(served) = served else {
+            return self.decode(link, id, body);
         };
         let session = match self.session_for(head.authentication_token, link) {
             Ok(session) => session,
             Err(status) => {
-                let account = self.account(head.authentication_token, Some(service));
+                let account = self.account(head.authentication_token, served.counted);
                 self.has_come(account);
                 return self.fault(account, asked, status);
             }
         };
-        // Publish requests come by the million: of some it is known how long they take.
-        let timed = task != Task::PUBLISH || self.measuring.is_next();
-        let begun = timed.then(|| self.shared.clock.now().mono);
-        match task {
-            Task::PUBLISH => self.publish(asked, session, body, head),
-            _ => self.walk(asked, session, body, head),
-        }
-        self.did(task, begun);
-    }
-
-    /// Something was done once more, and took the time since then, if it is to be known.
-    pub(super) fn did(&self, task: Task, begun: Option<Instant>) {
-        let work = &self.measuring.work;
-        work.did(task);
-        if let Some(begun) = begun {
-            work.took(task, self.shared.clock.now().mono.since(begun));
-        }
+        let entry = self
+            .books
+            .begin(served.way == Way::Kept, &self.shared.clock);
+        let account = Account::of(session, served.counted);
+        self.has_come(account);
+        let work = match served.way {
+            Way::Kept => {
+                self.publish(account, asked, session, body, head);
+                0
+            }
+            _ => self.walk(account, asked, session, body, head),
+        };
+        self.books.end(entry, served.task, work, &self.shared.clock);
     }
 }

@@ -7,10 +7,9 @@ use wire::types::StatusCode;
 
 use super::link::{Got, HIGH_WATER, Standing, WRITE};
 use super::long::Long;
-use super::walked::{Answer, answer_now, service};
+use super::walked::{Answer, answer_now};
 use super::{Account, Asked, EventLoop, KEEP, SlotId};
 use crate::fault::Class;
-use crate::internals::Task;
 use crate::service::steps::PART;
 
 /// Reads of one connection before others have their turn.
@@ -20,8 +19,6 @@ const READS_IN_A_ROW: usize = 8;
 const ANSWERS_IN_A_ROW: usize = 16;
 /// Or so many bytes of them.
 const BYTES_IN_A_ROW: usize = 64 * 1024;
-/// Work of a request that is answered where it lies, whatever it asks for.
-const REQUEST: usize = 2;
 
 impl EventLoop {
     /// Reads what there is, answers it and writes the answers.
@@ -116,7 +113,7 @@ impl EventLoop {
         let Some(link) = self.links.get(id) else {
             return;
         };
-        if self.effort.look_at(link) >= PART {
+        if self.books.look_at(link) >= PART {
             // Others have theirs first, however it comes to be looked at once more.
             return self.write_later(id);
         }
@@ -148,7 +145,6 @@ impl EventLoop {
             let held_to = link.is_shared().then_some(link.limits.as_slice());
             let faults = &self.shared.faults;
             let faulty = link.astray.is_some() || faults.want(Class::Request);
-            let slow = faults.want(Class::Turn);
             let step = match link.connection.poll(now) {
                 None => {
                     // What is decided at once has its job without an event.
@@ -161,54 +157,39 @@ impl EventLoop {
                     mut reply,
                 }) => {
                     let (shared, sessions) = (&self.shared, &mut self.house.sessions);
-                    let begun = self.measuring.is_next().then(|| shared.clock.now().mono);
+                    let entry = self.books.begin(true, &shared.clock);
                     let answer = match faulty {
                         true => Answer::Later,
                         false => {
                             answer_now(shared, sessions, (channel, held_to), bytes, &mut reply, now)
                         }
                     };
-                    if let Answer::Given { type_id, .. } | Answer::Long { type_id, .. } = answer {
-                        let (task, work) = (Task::walked(type_id), &self.measuring.work);
-                        work.did(task);
-                        if let Some(begun) = begun {
-                            work.took(task, shared.clock.now().mono.since(begun));
-                        }
+                    if let Answer::Given { served, work, .. } | Answer::Long { served, work, .. } =
+                        answer
+                    {
+                        self.books.end(entry, served.task, work, &shared.clock);
+                        self.books.came(served.type_id, faults);
                     }
                     match answer {
                         Answer::Given {
-                            type_id,
-                            session,
+                            account,
                             handle,
-                            work,
                             sent,
+                            ..
                         } => {
-                            self.effort.add(REQUEST + work);
                             // A session is there, over HTTPS whichever connection it was activated over.
                             link.is_used();
-                            if slow {
-                                self.struck.slower.asked.add(type_id);
-                            }
                             match sent {
                                 Ok(()) => ServeStep::Answered,
                                 Err(error) => {
                                     let (link, id) = (id, request);
                                     let asked = Asked { link, id, handle };
-                                    let account = Account::of(session, service(type_id));
                                     ServeStep::NotSent(account, asked, error)
                                 }
                             }
                         }
-                        Answer::Long {
-                            type_id,
-                            work,
-                            long,
-                        } => {
-                            self.effort.add(work);
+                        Answer::Long { long, .. } => {
                             link.is_used();
-                            if slow {
-                                self.struck.slower.asked.add(type_id);
-                            }
                             ServeStep::Long(long)
                         }
                         Answer::Later => {
@@ -247,7 +228,7 @@ impl EventLoop {
                 ServeStep::Answered => {
                     answers += 1;
                     unflushed += 1;
-                    if self.effort.worked() >= PART {
+                    if self.books.worked() >= PART {
                         self.write_later(id);
                         break;
                     }
@@ -263,10 +244,10 @@ impl EventLoop {
                     answers += 1;
                     unflushed = 0;
                     link.long = Some(long);
-                    if self.effort.worked() < PART && !self.write_long_answer(id, &mut room) {
+                    if self.books.worked() < PART && !self.write_long_answer(id, &mut room) {
                         break;
                     }
-                    if self.effort.worked() >= PART {
+                    if self.books.worked() >= PART {
                         self.write_later(id);
                         break;
                     }
@@ -284,11 +265,11 @@ impl EventLoop {
                     answers += 1;
                     unflushed += 1;
                     let long = self.links.get(id).is_some_and(|link| link.long.is_some());
-                    if long && self.effort.worked() < PART && !self.write_long_answer(id, &mut room)
+                    if long && self.books.worked() < PART && !self.write_long_answer(id, &mut room)
                     {
                         break;
                     }
-                    if self.effort.worked() >= PART {
+                    if self.books.worked() >= PART {
                         // Many requests are as much as one with many operations.
                         self.write_later(id);
                         break;
@@ -302,13 +283,13 @@ impl EventLoop {
             self.take_job(id);
         }
         if answers > 0 {
-            self.measuring.requests += answers;
+            self.books.took(answers);
             self.shared.counters.requests.add(answers);
         }
         body.shrink_to(KEEP);
         self.lent.body = body;
         if let Some(link) = self.links.get_mut(id) {
-            self.effort.leave(link);
+            self.books.leave(link);
         }
         self.flush(id);
     }

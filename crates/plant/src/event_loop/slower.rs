@@ -6,7 +6,7 @@ use wire::time::Instant;
 
 use super::EventLoop;
 use crate::clock::thread_cpu;
-use crate::fault::{Class, Turn};
+use crate::fault::Class;
 
 /// It is busy longer by so much at a time, not by less: to ask which part, and for the clock of its processor, is work, too.
 const LEAST: Duration = Duration::from_micros(2);
@@ -14,8 +14,6 @@ const LEAST: Duration = Duration::from_micros(2);
 /// What is to take longer.
 #[derive(Debug, Default)]
 pub struct Slower {
-    /// What came since it was made longer.
-    pub asked: Turn,
     /// How long the turns took that it came in.
     took: Duration,
     /// By which part it was made longer then.
@@ -34,11 +32,12 @@ impl EventLoop {
     pub(super) fn be_slower(&mut self, start: Instant) {
         let is_hosted = self.is_hosted();
         let (faults, slower) = (&self.shared.faults, &mut self.struck.slower);
+        let came = self.books.came_lately();
         if !faults.want(Class::Turn) {
             slower.behind = None;
             return;
         }
-        if slower.asked.is_empty() {
+        if came.is_empty() {
             return;
         }
         let now = self.shared.clock.now().mono;
@@ -46,8 +45,8 @@ impl EventLoop {
         if slower.part > 0.0 && slower.took.mul_f64(slower.part) < LEAST {
             return;
         }
-        slower.part = faults.slower(&slower.asked, now);
-        slower.asked.clear();
+        slower.part = faults.slower(came, now);
+        came.clear();
         // One that never sleeps works all the time.
         // On a thread that has others, processor time is theirs, too.
         let spins = self.shared.config.spin || self.shared.clock.is_by_hand() || is_hosted;

@@ -10,7 +10,7 @@ use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
 use super::{Account, Asked, EventLoop, SlotId};
-use crate::diagnostics::Service;
+use crate::service::served::{Served, Way};
 use crate::service::session::Session;
 use crate::service::steps::Work;
 use crate::service::write::By;
@@ -18,31 +18,34 @@ use crate::service::{Refusal, canonical, read, write};
 use crate::shared::Shared;
 use crate::space::Rights;
 
+/// Work of a request that is answered where it lies, whatever it asks for.
+const REQUEST: usize = 2;
+
 impl EventLoop {
-    /// Services that are answered while the request is read: nothing is built in between.
+    /// Services that are answered while the request is read: nothing is built in between. Tells how much work it was.
     pub(super) fn walk(
         &mut self,
+        account: Account,
         asked: Asked,
         session: SlotId,
         body: &[u8],
         head: &RequestHead<'_>,
-    ) {
+    ) -> usize {
         let (shared, now) = (&self.shared, self.now);
         let (Some(there), Some(held)) = (
             self.links.get_mut(asked.link),
             self.house.sessions.get(session),
         ) else {
-            return;
+            return 0;
         };
-        let account = Account::of(session, service(head.type_id));
         let mut work = Work::turn();
         let sent = there.begin(account, asked, now, |out| {
-            answer_walked(shared, held, body, head, now, &mut work, out)
+            answer_walked(shared, (account, held), body, head, now, &mut work, out)
         });
-        self.effort.add(work.spent());
         if let Err(error) = sent {
             self.not_sent(account, asked, &error);
         }
+        work.spent()
     }
 }
 
@@ -51,9 +54,9 @@ pub(super) enum Answer {
     /// It is answered, unless the answer is too long.
     Given {
         /// What was asked.
-        type_id: u32,
+        served: &'static Served,
         /// By whom.
-        session: SlotId,
+        account: Account,
         /// The request's handle.
         handle: u32,
         /// Work that it was.
@@ -64,7 +67,7 @@ pub(super) enum Answer {
     /// It is answered bit by bit.
     Long {
         /// What was asked.
-        type_id: u32,
+        served: &'static Served,
         /// Work that it was up to now.
         work: usize,
         /// Where it stands.
@@ -88,9 +91,10 @@ pub(super) fn answer_now(
     let Ok(head) = RequestHead::parse(body) else {
         return Answer::Later;
     };
-    if !matches!(head.type_id, type_id::READ_REQUEST | type_id::WRITE_REQUEST) {
+    let served = Served::by_type(head.type_id).filter(|it| it.way == Way::Walked);
+    let Some(served) = served else {
         return Answer::Later;
-    }
+    };
     let Ok(id) = sessions.find(head.authentication_token) else {
         return Answer::Later;
     };
@@ -105,48 +109,38 @@ pub(super) fn answer_now(
     if !session.protocol.is_active() || session.protocol.request(channel, now).is_err() {
         return Answer::Later;
     }
-    let (type_id, handle) = (head.type_id, head.request_handle);
+    let handle = head.request_handle;
+    let account = Account::of(id, served.counted);
+    account.came(&session.record, now);
     let (mut rest, mut work) = (None, Work::turn());
     let begun = reply.begin(|out| {
-        rest = answer_walked(shared, session, body, &head, now, &mut work, out);
+        let whose = (account, &*session);
+        rest = answer_walked(shared, whose, body, &head, now, &mut work, out);
         rest.is_some()
     });
     let work = work.spent();
     let sent = match (begun, rest) {
         (Ok(Some(unfinished)), Some(rest)) => {
-            let account = Account::of(id, service(type_id));
             let asked = (reply.id(), handle);
             let long = Long::new(account, asked, unfinished, rest, reply.most());
             let long = Box::new(long);
-            return Answer::Long {
-                type_id,
-                work,
-                long,
-            };
+            return Answer::Long { served, work, long };
         }
         (begun, _) => begun.map(drop),
     };
     Answer::Given {
-        type_id,
-        session: id,
+        served,
+        account,
         handle,
-        work,
+        work: REQUEST + work,
         sent,
-    }
-}
-
-/// The service of a Read or a Write.
-pub(super) fn service(type_id: u32) -> Service {
-    match type_id {
-        type_id::READ_REQUEST => Service::Read,
-        _ => Service::Write,
     }
 }
 
 /// Appends the response to a Read or Write, or a fault. There is a rest behind a piece of it, or when the work is over.
 fn answer_walked(
     shared: &Shared,
-    session: &Session,
+    (account, session): (Account, &Session),
     body: &[u8],
     head: &RequestHead<'_>,
     now: Now,
@@ -154,8 +148,6 @@ fn answer_walked(
     out: &mut Vec<u8>,
 ) -> Option<Rest> {
     let rights = session.rights;
-    let service = service(head.type_id);
-    session.record.asked(Some(service), now.utc);
     let start = out.len();
     let by = shared
         .config
@@ -176,8 +168,7 @@ fn answer_walked(
         Err(Refusal::Status(status)) => status,
         Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
     };
-    session.record.failed(Some(service), status);
-    shared.counters.refused(status);
+    account.refused(Some(&session.record), shared, head.request_handle, status);
     out.truncate(start);
     encode_fault(head.request_handle, status, now.utc, out);
     None

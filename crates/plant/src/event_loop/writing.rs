@@ -15,14 +15,14 @@ impl EventLoop {
             return;
         };
         let share = link.share();
-        if self.effort.look_at(link) >= PART {
+        if self.books.look_at(link) >= PART {
             return self.write_later(id);
         }
         self.flush_only(id, share);
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        self.effort.leave(link);
+        self.books.leave(link);
         if let Some(memory) = link.connection.reclaim_outbox()
             && memory.capacity() <= KEEP
             && memory.capacity() > self.lent.outbox.capacity()
@@ -82,10 +82,9 @@ impl EventLoop {
         let put = link.flush(most, &mut hall, &mut work);
         if let Some(begun) = begun {
             let took = self.shared.clock.now().mono.since(begun);
-            self.measuring.work.did(Task::LONG_ANSWERS);
-            self.measuring.work.took(Task::LONG_ANSWERS, took);
+            self.books.did(Task::LONG_ANSWERS, took);
         }
-        self.effort.add(work.spent());
+        self.books.add(work.spent());
         if let Some(session) = session {
             self.answer_publish(session);
             self.faults_changed();

@@ -17,7 +17,6 @@ use plan::unit::duration::nanos;
 use record::run::{Internals, LoopUse, Queue, ServiceUse, Waiting};
 use wire::service::Request;
 use wire::service::shape::Kind;
-use wire::template::walk::type_id;
 use wire::time::Instant;
 
 use crate::clock::process_cpu;
@@ -66,15 +65,8 @@ impl Task {
     pub const LONG_ANSWERS: Self = Self(Request::KINDS.len() + 1);
     const COUNT: usize = Request::KINDS.len() + 2;
 
-    /// A Read.
-    pub const READ: Self = Self::known(Kind::ReadRequest);
-    /// A Write.
-    pub const WRITE: Self = Self::known(Kind::WriteRequest);
-    /// Taking a Publish request, and answering those that wait if there is something to be told.
-    pub const PUBLISH: Self = Self::known(Kind::PublishRequest);
-
-    /// A service that there is.
-    const fn known(kind: Kind) -> Self {
+    /// A service, by its request.
+    pub const fn of(kind: Kind) -> Self {
         let mut at = 0;
         while at < Request::KINDS.len() {
             if Request::KINDS[at] as u16 == kind as u16 {
@@ -83,20 +75,6 @@ impl Task {
             at += 1;
         }
         Self::LONG_ANSWERS
-    }
-
-    /// A request that was decoded.
-    pub fn of(request: &Request) -> Self {
-        Self::known(request.kind())
-    }
-
-    /// A Read or a Write, by the type of its request.
-    #[inline]
-    pub fn walked(type_id: u32) -> Self {
-        match type_id {
-            type_id::READ_REQUEST => Self::READ,
-            _ => Self::WRITE,
-        }
     }
 
     fn name(n: usize) -> String {
@@ -416,12 +394,11 @@ mod tests {
     #[test]
     fn every_service_has_a_place_of_its_own_and_the_name_that_part_4_gives_it() {
         for (n, &kind) in Request::KINDS.iter().enumerate() {
-            assert_eq!(Task::known(kind), Task(n));
+            assert_eq!(Task::of(kind), Task(n));
         }
-        assert_eq!(Task::name(Task::PUBLISH.0), "Publish");
-        assert_eq!(Task::walked(type_id::WRITE_REQUEST), Task::WRITE);
+        assert_eq!(Task::name(Task::of(Kind::PublishRequest).0), "Publish");
         assert_eq!(
-            Task::name(Task::known(Kind::TranslateBrowsePathsToNodeIdsRequest).0),
+            Task::name(Task::of(Kind::TranslateBrowsePathsToNodeIdsRequest).0),
             "TranslateBrowsePathsToNodeIds"
         );
         assert_eq!(Task::name(Task::PUBLISHING.0), "publishing");
@@ -439,9 +416,9 @@ mod tests {
         let workings = Workings::new(3, Arc::default(), Arc::default());
         for (index, nanos) in [(0, 100), (1, 300)] {
             let work = workings.of(index);
-            work.did(Task::READ);
-            work.did(Task::READ);
-            work.took(Task::READ, Duration::from_nanos(nanos));
+            work.did(Task::of(Kind::ReadRequest));
+            work.did(Task::of(Kind::ReadRequest));
+            work.took(Task::of(Kind::ReadRequest), Duration::from_nanos(nanos));
             work.turn(Duration::from_nanos(2 * nanos), 5 * u64::from(index));
         }
         let read = workings.read(Instant::from_nanos(1200));

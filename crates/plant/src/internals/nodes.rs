@@ -41,18 +41,18 @@ fn variable(
 
 /// What is shown of its own: what clients mostly ask for, and what the server does by itself.
 const SHOWN: &[(Task, &str)] = &[
-    (Task::known(Kind::ReadRequest), "Read"),
-    (Task::known(Kind::WriteRequest), "Write"),
-    (Task::known(Kind::PublishRequest), "Publish"),
-    (Task::known(Kind::BrowseRequest), "Browse"),
-    (Task::known(Kind::CallRequest), "Call"),
-    (Task::known(Kind::HistoryReadRequest), "HistoryRead"),
+    (Task::of(Kind::ReadRequest), "Read"),
+    (Task::of(Kind::WriteRequest), "Write"),
+    (Task::of(Kind::PublishRequest), "Publish"),
+    (Task::of(Kind::BrowseRequest), "Browse"),
+    (Task::of(Kind::CallRequest), "Call"),
+    (Task::of(Kind::HistoryReadRequest), "HistoryRead"),
     (
-        Task::known(Kind::CreateMonitoredItemsRequest),
+        Task::of(Kind::CreateMonitoredItemsRequest),
         "CreateMonitoredItems",
     ),
-    (Task::known(Kind::CreateSessionRequest), "CreateSession"),
-    (Task::known(Kind::ActivateSessionRequest), "ActivateSession"),
+    (Task::of(Kind::CreateSessionRequest), "CreateSession"),
+    (Task::of(Kind::ActivateSessionRequest), "ActivateSession"),
     (Task::PUBLISHING, "Publishing"),
 ];
 

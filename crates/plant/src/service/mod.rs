@@ -12,6 +12,7 @@ pub mod plant;
 pub mod points;
 pub mod read;
 pub mod security_keys;
+pub mod served;
 pub mod session;
 pub mod steps;
 pub mod subscription;
@@ -82,31 +83,23 @@ impl Desk<'_> {
             Request::ModifyMonitoredItems(request) => self.modify_items(request),
             Request::SetMonitoringMode(request) => self.set_monitoring_mode(request),
             Request::DeleteMonitoredItems(request) => self.delete_items(request),
-            request => return self.answer_whole(request).map(Answer::Whole),
-        };
-        steps.map(Answer::Steps)
-    }
-
-    /// Services without many operations, or with such that cost next to nothing.
-    fn answer_whole(&mut self, request: &mut Request) -> Result<Response, StatusCode> {
-        match request {
-            Request::UnregisterNodes(request) => self.unregister(request).map(Into::into),
-            Request::HistoryUpdate(request) => self.history_update(request).map(Into::into),
-            Request::SetTriggering(request) => self.set_triggering(request).map(Into::into),
+            // Those without many operations, or with such that cost next to nothing.
+            Request::UnregisterNodes(request) => return whole(self.unregister(request)),
+            Request::HistoryUpdate(request) => return whole(self.history_update(request)),
+            Request::SetTriggering(request) => return whole(self.set_triggering(request)),
             Request::CreateSubscription(request) => {
-                self.create_subscription(request).map(Into::into)
+                return whole(self.create_subscription(request));
             }
             Request::ModifySubscription(request) => {
-                self.modify_subscription(request).map(Into::into)
+                return whole(self.modify_subscription(request));
             }
-            Request::SetPublishingMode(request) => {
-                self.set_publishing_mode(request).map(Into::into)
-            }
+            Request::SetPublishingMode(request) => return whole(self.set_publishing_mode(request)),
             Request::DeleteSubscriptions(request) => {
-                self.delete_subscriptions(request).map(Into::into)
+                return whole(self.delete_subscriptions(request));
             }
             _ => Err(StatusCode::BadServiceUnsupported),
-        }
+        };
+        steps.map(Answer::Steps)
     }
 }
 
@@ -120,6 +113,10 @@ pub enum Answer {
     Whole(Response),
     /// One operation after another.
     Steps(Steps),
+}
+
+fn whole<T: Into<Response>>(response: Result<T, StatusCode>) -> Result<Answer, StatusCode> {
+    response.map(|response| Answer::Whole(response.into()))
 }
 
 /// Takes the operations of a request, if there are any and not too many (Part 4, 7.38.2).
