@@ -71,7 +71,7 @@ pub fn script(stack: &str, file: &str) -> Option<Command> {
     Some(command)
 }
 
-fn compiled(compiler: &mut Command) {
+pub fn compiled(compiler: &mut Command) {
     let output = compiler.stdin(Stdio::null()).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{compiler:?}: {told}");

@@ -1,5 +1,5 @@
 //! Clients that we did not write judge what our server has beside values: events and conditions,
-//! histories, nodes that are added, users with certificates. What was found is told in `docs/interop.md`.
+//! histories, nodes that are added, users with certificates; and a library our messages in JSON. What was found is told in `docs/interop.md`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,6 +7,7 @@ mod aggregates;
 mod audit;
 mod findings;
 mod judges;
+mod messages_json;
 
 use std::path::Path;
 use std::time::SystemTime;
