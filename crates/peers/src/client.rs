@@ -44,6 +44,8 @@ pub struct ClientOptions {
     pub updates: u32,
     /// The port of loopback that the step `cut` connects to when its connection may be cut.
     pub cut: Option<u16>,
+    /// The port of loopback at which it awaits the server, which dials it (async-opcua).
+    pub listen_reverse: Option<u16>,
     /// How long the whole may take.
     pub patience: Duration,
 }
@@ -61,6 +63,7 @@ impl Default for ClientOptions {
             out: None,
             updates: 50,
             cut: None,
+            listen_reverse: None,
             // Longer than clients give themselves, so that they can say what they waited for.
             patience: Duration::from_secs(75),
         }
@@ -359,6 +362,9 @@ fn arguments(
     }
     if let Some(port) = options.cut {
         add("--cut", port.to_string());
+    }
+    if let Some(port) = options.listen_reverse {
+        add("--listen-reverse", port.to_string());
     }
     words
 }

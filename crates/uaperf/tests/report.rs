@@ -319,6 +319,7 @@ fn the_page_of_a_sweep_has_bands_and_the_published_points_of_the_same_experiment
         titles(&found),
         [
             "Response times over batch",
+            "Response time for each value over batch",
             "Values per second over batch",
             "Server CPU a request over batch",
             "Server CPU over batch",

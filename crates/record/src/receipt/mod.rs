@@ -8,8 +8,10 @@
 //! # How it is used
 //!
 //! ```
-//! use record::receipt::{Counter, Head, ItemTerms, Receipt, Seat, SubscriptionTerms, Watch};
 //! use record::Ledger;
+//! use record::receipt::{
+//!     Counter, Head, ItemTerms, Receipt, Seat, SubscriptionTerms, WatchedValue,
+//! };
 //!
 //! # let utc = 0;
 //! // The time at which its clock shows 0, in ticks of 100 ns since 1601.
@@ -21,7 +23,7 @@
 //! let subscription = receipt.subscription(seat, terms);
 //! // Client handles for CreateMonitoredItems; then, for each that was created:
 //! let update_ns = 10_000_000;
-//! let watch = Watch::Counter(Counter { update_ns, exact: true, ..Counter::default() });
+//! let watch = WatchedValue::Counter(Counter { update_ns, exact: true, ..Counter::default() });
 //! let handles = receipt.reserve(subscription, 1);
 //! for handle in handles {
 //!     let sampling_ns = 10_000_000;

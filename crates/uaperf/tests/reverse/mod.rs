@@ -1,4 +1,4 @@
-//! Reverse connect: servers that dial and clients that await them, ours and node-opcua's in both roles.
+//! Reverse connect: servers that dial and clients that await them, ours, node-opcua's and async-opcua's in both roles.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -248,4 +248,46 @@ fn a_foreign_client_reads_from_a_plant_that_dials() {
         assert_eq!(node.says("READ "), "Good");
     }
     assert!(node.child.wait().unwrap().success());
+}
+
+#[test]
+fn async_opcua_dials_and_awaits_as_well() {
+    let Some(stack) = peers::testing::require("async-opcua") else {
+        return;
+    };
+    let folder = TempDir::new().unwrap();
+    // Its server dials us.
+    let port = free_port();
+    let options = peers::StartOptions {
+        pki: Some(folder.path().join("there")),
+        extra: vec!["--reverse".into(), format!("127.0.0.1:{port}")],
+        ..peers::StartOptions::default()
+    };
+    let server = peers::Server::start(stack, &options).unwrap();
+    for security in ["none", "best"] {
+        let more = ["--security", security, "--trust", "--requests", "50"];
+        let more = [&more[..], &["--out", "x.json"]].concat();
+        let said = read(folder.path(), &[server.url()], port, &more);
+        assert!([0, 4].contains(&said.code), "{security}: {}", said.err);
+        let run = support::json(&folder.path().join("x.json"));
+        assert_eq!(run["phases"][0]["total"]["completed"], 50, "{security}");
+    }
+    drop(server);
+    // Our plant dials its client.
+    let port = free_port();
+    let plant = dials(folder.path(), port, &["--profile", "bench"]);
+    for (policy, mode) in [
+        (peers::Policy::None, peers::Mode::None),
+        (peers::Policy::Basic256Sha256, peers::Mode::SignAndEncrypt),
+    ] {
+        let options = peers::ClientOptions {
+            policy,
+            mode,
+            pki: Some(folder.path().join("client")),
+            listen_reverse: Some(port),
+            ..peers::ClientOptions::default()
+        };
+        let report = peers::Client::run(stack, &plant.url, &options).unwrap();
+        assert!(report.all_ok(), "{policy:?}: {report:?}");
+    }
 }

@@ -2,11 +2,15 @@
 
 use std::collections::HashSet;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use opcua::client::reverse_connect::ReverseConnectionSource;
 use opcua::client::{ClientBuilder, DataChangeCallback, IdentityToken, Session};
+use opcua::crypto::{CertificateStore, X509Data};
+use opcua::sync::RwLock;
 use opcua::types::{
     AttributeId, BrowseDescription, BrowseDirection, BrowseResult, CallMethodRequest, DataValue,
     EndpointDescription, Error, MessageSecurityMode, MonitoredItemCreateRequest, MonitoringMode,
@@ -159,11 +163,35 @@ impl Client {
             _ => IdentityToken::Anonymous,
         };
         let start = Instant::now();
-        let (session, events) = client
-            .connect_to_endpoint_directly(endpoint, token)
-            .map_err(|e| text(&e))?;
         // The event loop carries every request; it ends when it cannot connect.
-        let mut events = events.spawn();
+        let (session, mut events) = match options.get("--listen-reverse") {
+            None => {
+                let connected = client.connect_to_endpoint_directly(endpoint, token);
+                let (session, events) = connected.map_err(|e| text(&e))?;
+                (session, events.spawn())
+            }
+            Some(port) => {
+                let port = port.parse().map_err(|e| format!("--listen-reverse: {e}"))?;
+                let (mut store, ..) = CertificateStore::new_with_x509_data(
+                    &options.pki(),
+                    false,
+                    Some(&absolute(&own.0)),
+                    Some(&absolute(&own.1)),
+                    None::<X509Data>,
+                );
+                store.set_skip_verify_certs(true);
+                store.set_trust_unknown_certs(true);
+                let here = SocketAddr::from(([127, 0, 0, 1], port));
+                let built = client
+                    .session_builder()
+                    .with_connector(ReverseConnectionSource::new_address(here))
+                    .user_identity_token(token)
+                    .connect_to_endpoint_directly(endpoint)
+                    .and_then(|it| it.build(Arc::new(RwLock::new(store))));
+                let (session, events) = built.map_err(|e| text(&e))?;
+                (session, events.spawn())
+            }
+        };
         tokio::select! {
             connected = session.wait_for_connection() => if !connected {
                 return Err("the connection was closed".into());

@@ -12,7 +12,7 @@ use opcua::server::authenticator::{AuthManager, DefaultAuthenticator, Password, 
 use opcua::server::diagnostics::NamespaceMetadata;
 use opcua::server::node_manager::memory::{SimpleNodeManager, simple_node_manager};
 use opcua::server::{
-    ANONYMOUS_USER_TOKEN_ID, ServerBuilder, ServerEndpoint, ServerHandle, ServerUserToken,
+    ANONYMOUS_USER_TOKEN_ID, ReverseConnectTargetConfig, ServerBuilder, ServerEndpoint, ServerHandle, ServerUserToken,
     SubscriptionCache,
 };
 use opcua::types::{
@@ -76,6 +76,13 @@ pub async fn run(options: &Options) {
         tokio::spawn(bench.renew(Duration::from_micros(us)));
     }
 
+    if let Some(address) = number(options, "--reverse") {
+        handle.add_reverse_connect_target(ReverseConnectTargetConfig {
+            address,
+            endpoint_url: format!("opc.tcp://127.0.0.1:{port}"),
+            id: "client".into(),
+        });
+    }
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         // Whoever started this server is gone; nobody waits for a polite end.
