@@ -116,7 +116,7 @@ impl Within {
                 self.structure |= has(&"UaTypeId");
                 let beside = ["Status", "SourceTimestamp", "ServerTimestamp"];
                 let picoseconds = ["SourcePicoseconds", "ServerPicoseconds"];
-                let beside = beside.iter().chain(&picoseconds).any(|it| has(it));
+                let beside = beside.iter().chain(&picoseconds).any(has);
                 self.valueless |= beside && !has(&"UaType");
                 fields.values().for_each(|it| self.look(it));
             }
