@@ -28,7 +28,30 @@ type Chunk = (Side, [u8; 3], usize);
 /// Chunks with the number of their connection: the end of one may be noted when the next has begun.
 type Seen = Arc<Mutex<Vec<(usize, Chunk)>>>;
 
-/// Stands between a client and a server, and notes each chunk.
+/// Stands between clients and a server; has the bytes of each side of each connection carried on a thread.
+fn between(
+    server: &str,
+    carry: impl Fn((usize, Side), TcpStream, TcpStream) + Clone + Send + 'static,
+) -> SocketAddr {
+    let url: Url = server.parse().unwrap();
+    let to = (url.host().to_owned(), url.port());
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for (number, client) in listener.incoming().enumerate() {
+            let client = client.unwrap();
+            let server = TcpStream::connect((to.0.as_str(), to.1)).unwrap();
+            let (from, into) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            for (side, from, to) in [(Side::Client, from, into), (Side::Server, server, client)] {
+                let carry = carry.clone();
+                thread::spawn(move || carry((number, side), from, to));
+            }
+        }
+    });
+    address
+}
+
+/// Notes each chunk.
 struct Tap {
     address: SocketAddr,
     seen: Seen,
@@ -36,33 +59,11 @@ struct Tap {
 
 impl Tap {
     fn before(server: &str) -> Self {
-        let url: Url = server.parse().unwrap();
-        let to = (url.host().to_owned(), url.port());
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let tap = Self {
-            address: listener.local_addr().unwrap(),
-            seen: Arc::default(),
-        };
-        let seen = Arc::clone(&tap.seen);
-        thread::spawn(move || {
-            for (number, client) in listener.incoming().enumerate() {
-                let client = client.unwrap();
-                let server = TcpStream::connect((to.0.as_str(), to.1)).unwrap();
-                let both = [
-                    (
-                        Side::Client,
-                        client.try_clone().unwrap(),
-                        server.try_clone().unwrap(),
-                    ),
-                    (Side::Server, server, client),
-                ];
-                for (side, from, to) in both {
-                    let seen = Arc::clone(&seen);
-                    thread::spawn(move || carry((number, side), from, to, &seen));
-                }
-            }
-        });
-        tap
+        let seen = Seen::default();
+        let into = Arc::clone(&seen);
+        let carry = move |connection, from, to| carry(connection, from, to, &into);
+        let address = between(server, carry);
+        Self { address, seen }
     }
 }
 
@@ -82,7 +83,7 @@ fn carry((number, side): (usize, Side), mut from: TcpStream, mut to: TcpStream, 
     let _ = to.shutdown(std::net::Shutdown::Write);
 }
 
-/// Stands between them, too, and counts bytes: up, down, and connections of which both ways have ended.
+/// Counts bytes: up, down, and ways of connections that have ended.
 #[derive(Default)]
 struct Counted {
     up: AtomicU64,
@@ -92,23 +93,13 @@ struct Counted {
 
 impl Counted {
     fn before(server: &str) -> (SocketAddr, Arc<Self>) {
-        let url: Url = server.parse().unwrap();
-        let to = (url.host().to_owned(), url.port());
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
         let counted = Arc::new(Self::default());
         let all = Arc::clone(&counted);
-        thread::spawn(move || {
-            for client in listener.incoming() {
-                let client = client.unwrap();
-                let server = TcpStream::connect((to.0.as_str(), to.1)).unwrap();
-                let (from, into) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-                let (up, down) = (Arc::clone(&all), Arc::clone(&all));
-                thread::spawn(move || up.carry(from, into, &up.up));
-                thread::spawn(move || down.carry(server, client, &down.down));
-            }
-        });
-        (address, counted)
+        let carry = move |(_, side), from, to| match side {
+            Side::Client => all.carry(from, to, &all.up),
+            Side::Server => all.carry(from, to, &all.down),
+        };
+        (between(server, carry), counted)
     }
 
     fn carry(&self, mut from: TcpStream, mut to: TcpStream, way: &AtomicU64) {

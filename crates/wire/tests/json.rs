@@ -4,7 +4,7 @@
 
 mod sample;
 
-use sample::Random;
+use sample::{Random, settled};
 use wire::json::scan::Value;
 use wire::json::{self, JsonError, Style};
 use wire::service::{Kind, Limits, Request, Response};
@@ -21,21 +21,6 @@ const LONGEST: usize = 1 << 20;
 
 fn messages() -> impl Iterator<Item = Kind> {
     Request::KINDS.iter().chain(Response::KINDS).copied()
-}
-
-/// A message as its decoder and encoder have it.
-fn settled(message: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let limits = Limits::default();
-    match (
-        Request::decode(message, &limits),
-        Response::decode(message, &limits),
-    ) {
-        (Ok(request), _) => request.encode(&mut out).unwrap(),
-        (_, Ok(response)) => response.encode(&mut out).unwrap(),
-        _ => return None,
-    }
-    Some(out)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use peers::testing::require;
 use serde_json::Value;
 use wire::json::{self, Style};
-use wire::service::{Kind, Limits, Request, Response};
+use wire::service::{Kind, Request, Response};
 
 use super::judges::{compiled, material};
 
@@ -68,24 +68,12 @@ fn bytes(hex: &str) -> Vec<u8> {
     pairs.map(byte).collect()
 }
 
-/// A message as decoder and encoder have it.
-fn settled(message: &[u8]) -> Option<Vec<u8>> {
-    let (mut out, limits) = (Vec::new(), Limits::default());
-    let request = Request::decode(message, &limits);
-    match (request, Response::decode(message, &limits)) {
-        (Ok(request), _) => request.encode(&mut out).ok()?,
-        (_, Ok(response)) => response.encode(&mut out).ok()?,
-        _ => return None,
-    }
-    Some(out)
-}
-
 fn samples() -> impl Iterator<Item = (Kind, Vec<u8>)> {
     let kinds = Request::KINDS.iter().chain(Response::KINDS).copied();
     let each = |kind| (0..EACH).map(move |n| (kind, sample::message(kind, &mut sample::Random(n))));
     kinds
         .flat_map(each)
-        .filter_map(|(kind, message)| Some((kind, settled(&message)?)))
+        .filter_map(|(kind, message)| Some((kind, sample::settled(&message)?)))
 }
 
 fn text(message: &[u8]) -> String {

@@ -21,7 +21,7 @@ pub(crate) use tls::with_anybody;
 pub use tls::{Tls, TlsTrust};
 pub use wire::session::token::Credentials;
 
-use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs as _};
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -43,7 +43,7 @@ use crate::relay::Background;
 use crate::transport::tasks::blocking;
 use crate::transport::{
     CallError, Callers, Dscp, Link, LinkError, Options, Proxy, ServerCheck, Steps, TransportStep,
-    Way,
+    Way, look_up_host,
 };
 
 /// Whether the server's certificate has to be a trusted one.
@@ -515,9 +515,10 @@ impl Access {
     /// The interface of this machine by which connections leave; none where a relay of ours stands between, where the
     /// server dials, and where the system does not say.
     pub fn interface(&self) -> Option<String> {
-        let towards = |place: (&str, u16)| {
-            let mut addresses = place.to_socket_addrs().ok()?;
-            addresses.find_map(|to| platform::interface::towards(to).ok())
+        let towards = |(host, port): (&str, u16)| {
+            let addresses = look_up_host(host, port).ok()?;
+            let mut names = addresses.into_iter().map(platform::interface::towards);
+            names.find_map(Result::ok)
         };
         match self.way() {
             Way::Dial => towards((self.url.host(), self.url.port())),

@@ -19,7 +19,7 @@ pub fn look_up(url: &Url) -> Result<Vec<SocketAddr>, LinkError> {
     look_up_host(url.host(), url.port())
 }
 
-fn look_up_host(host: &str, port: u16) -> Result<Vec<SocketAddr>, LinkError> {
+pub fn look_up_host(host: &str, port: u16) -> Result<Vec<SocketAddr>, LinkError> {
     let failed = |error| LinkError::Lookup {
         host: host.to_owned(),
         error,

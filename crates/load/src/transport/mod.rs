@@ -25,7 +25,7 @@ pub use callers::{Call, Callers};
 pub use check::ServerCheck;
 pub(crate) use clock::unix_nanos;
 pub use clock::{Clock, random};
-pub(crate) use dial::{Own, connect, look_up};
+pub(crate) use dial::{Own, connect, look_up, look_up_host};
 pub use dscp::{Dscp, DscpError};
 pub use error::{CallError, LinkError, ProxyError};
 pub use link::{Carried, Link, Shell};

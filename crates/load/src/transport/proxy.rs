@@ -41,12 +41,12 @@ impl Proxy {
         self.login.is_some()
     }
 
-    /// Its addresses.
     /// Its host and port.
     pub(crate) fn place(&self) -> (&str, u16) {
         (&self.host, self.port)
     }
 
+    /// Its addresses.
     pub(super) async fn look_up(&self) -> Result<Vec<SocketAddr>, LinkError> {
         let found = look_up_in_turn(&self.host, self.port).await;
         found.map_err(|error| self.unreachable(error))

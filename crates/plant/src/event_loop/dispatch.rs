@@ -13,15 +13,10 @@ use super::link::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
 use super::{Account, Asked, EventLoop, Mail, SlotId};
-use crate::service::served::{Served, Way};
+use crate::service::served::{Route, Served};
 use crate::service::steps::{Steps, Work};
 use crate::service::{Answer as Answered, DECODED_AT_ONCE, discovery};
 use crate::space;
-
-/// Whether it is walked where it lies, and never decoded if its type is spelled as usual.
-fn is_walked(request: &Request) -> bool {
-    Served::of(request).is_some_and(Served::is_walked)
-}
 
 impl EventLoop {
     /// Services whose request is decoded first: by a helper if it is long.
@@ -44,7 +39,8 @@ impl EventLoop {
         let (shared, post, mut body) = (Arc::clone(&self.shared), self.post(), body.to_vec());
         self.pool.submit(move || {
             let result = Request::decode(&body, &shared.decoding);
-            let walked = result.as_ref().is_ok_and(is_walked);
+            let served = result.as_ref().ok().and_then(Served::of);
+            let walked = served.is_some_and(Served::is_walked);
             if let (true, Ok(request)) = (walked, &result) {
                 body.clear();
                 // Nothing of it can be too much to be written again.
@@ -128,9 +124,9 @@ impl EventLoop {
         (account, served): (Account, &Served),
     ) -> bool {
         self.has_come(account);
-        let given = match served.way {
-            Way::Loop => self.dispatch((asked.link, asked.id), body, &mut request),
-            Way::Desk | Way::Walked | Way::Kept => self.answer(asked.link, &mut request),
+        let given = match served.route {
+            Route::Loop => self.dispatch((asked.link, asked.id), body, &mut request),
+            Route::Desk | Route::Walked | Route::Kept => self.answer(asked.link, &mut request),
         };
         let answered = match given {
             Ok(Given::Whole(mut response)) => {

@@ -4,7 +4,7 @@ use wire::server::RequestId;
 use wire::template::walk::RequestHead;
 
 use super::{Account, Asked, EventLoop, SlotId};
-use crate::service::served::{Served, Way};
+use crate::service::served::{Route, Served};
 
 impl EventLoop {
     /// Answers a request, or sees to it that it is answered later.
@@ -49,11 +49,11 @@ impl EventLoop {
         };
         let entry = self
             .books
-            .begin(served.way == Way::Kept, &self.shared.clock);
+            .begin(served.route == Route::Kept, &self.shared.clock);
         let account = Account::of(session, served.counted);
         self.has_come(account);
-        let work = match served.way {
-            Way::Kept => {
+        let work = match served.route {
+            Route::Kept => {
                 self.publish(account, asked, session, body, head);
                 0
             }

@@ -10,7 +10,7 @@ use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
 use super::{Account, Asked, EventLoop, SlotId};
-use crate::service::served::{Served, Way};
+use crate::service::served::{Route, Served};
 use crate::service::session::Session;
 use crate::service::steps::Work;
 use crate::service::write::By;
@@ -91,7 +91,7 @@ pub(super) fn answer_now(
     let Ok(head) = RequestHead::parse(body) else {
         return Answer::Later;
     };
-    let served = Served::by_type(head.type_id).filter(|it| it.way == Way::Walked);
+    let served = Served::by_type(head.type_id).filter(|it| it.route == Route::Walked);
     let Some(served) = served else {
         return Answer::Later;
     };

@@ -8,7 +8,7 @@ use crate::internals::Task;
 
 /// Which way a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Route {
     /// It is walked where it lies: nothing is built in between.
     Walked,
     /// It is kept until there is something to tell.
@@ -31,7 +31,7 @@ pub struct Served {
     /// What it is counted as for a session, if it is counted by itself.
     pub counted: Option<Service>,
     /// Which way it is answered.
-    pub way: Way,
+    pub route: Route,
 }
 
 impl Served {
@@ -50,16 +50,16 @@ impl Served {
     /// Whether it is walked where it lies, and never decoded if its type is spelled as usual.
     #[inline]
     pub fn is_walked(&self) -> bool {
-        matches!(self.way, Way::Walked | Way::Kept)
+        matches!(self.route, Route::Walked | Route::Kept)
     }
 
-    const fn new(kind: Kind, counted: Option<Service>, way: Way) -> Self {
+    const fn new(kind: Kind, counted: Option<Service>, route: Route) -> Self {
         Self {
             kind,
             type_id: kind.encoding_id(),
             task: Task::of(kind),
             counted,
-            way,
+            route,
         }
     }
 }
@@ -68,7 +68,7 @@ macro_rules! table {
     ($($kind:ident: $way:ident $($service:ident)?,)*) => {
         /// All services. Those that come by the million are found first.
         static TABLE: &[Served] = &[
-            $(Served::new(Kind::$kind, table!(@ $($service)?), Way::$way),)*
+            $(Served::new(Kind::$kind, table!(@ $($service)?), Route::$way),)*
         ];
     };
     (@ $service:ident) => { Some(Service::$service) };

@@ -187,7 +187,7 @@ impl<'a> Over<'a> {
             for (column, of) in it.times() {
                 let label = format!("{}: {of}", it.source);
                 times.push(
-                    Series::new(&label, it.source, RING + 2 * place, it.points(column, 1e6))
+                    Series::new(&label, it.source, ring(place), it.points(column, 1e6))
                         .drawn(Drawn::Rings),
                 );
             }
@@ -207,9 +207,9 @@ impl<'a> Over<'a> {
 
     fn rates(&self) -> Chart {
         let mut rates = self.family(&[(self.of(Stat::Values), "values", 0)]);
-        for it in &self.published {
+        for (place, it) in self.published.iter().enumerate() {
             let values = it.values_per_second();
-            rates.push(Series::new(it.source, it.source, 2, values).drawn(Drawn::Rings));
+            rates.push(Series::new(it.source, it.source, ring(place), values).drawn(Drawn::Rings));
         }
         let spread = spread(all(&rates).map(|it| it.1), 100.0);
         let scale = seen(spread, Kind::PerSecond, &rates);
@@ -385,8 +385,10 @@ fn other_axes(points: &Points, point: &Point, axis: usize) -> String {
     words.join(", ")
 }
 
-/// The colour of the first study's rings.
-const RING: usize = 2;
+/// The colour of a study's rings, by its place among them.
+const fn ring(place: usize) -> usize {
+    2 + 2 * place
+}
 
 /// Of more than so many, one percentile is drawn.
 const TANGLE: usize = 3;

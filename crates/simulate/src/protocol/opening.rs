@@ -36,7 +36,8 @@ impl World<'_> {
             ));
         }
         match scene.tls.as_ref().map(|tls| tls.end(side)) {
-            None => self.call_if_open(talk),
+            None if side == Side::Client => self.call_if_open(talk),
+            None => {}
             Some(Err(error)) => self.end(talk, Some(format!("TLS handshake: {error}"))),
             Some(Ok(mut tunnel)) => {
                 let bytes = secured::taken(&mut tunnel);
@@ -51,10 +52,7 @@ impl World<'_> {
         let (now, scene) = (self.now, self.scene);
         let it = self.talk(talk);
         let is_shut = |tunnel: &Tunnel| !tunnel.is_open();
-        if it.caller.is_some()
-            || it.tunnels[0].as_ref().is_some_and(is_shut)
-            || !it.ends[0].is_open()
-        {
+        if it.tunnels[0].as_ref().is_some_and(is_shut) {
             return;
         }
         let random = Random::stream(scene.seed, &[0, u64::from(it.number)]);

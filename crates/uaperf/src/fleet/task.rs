@@ -83,7 +83,7 @@ pub struct Watches {
 }
 
 /// A relay.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Links {
     /// The server, as its host reaches it.
     pub to: String,

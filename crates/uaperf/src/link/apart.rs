@@ -67,12 +67,7 @@ pub fn run(
         Some(host) => format!("opc.tcp://{host}:{port}"),
         None => format!("opc.tcp://{}", std::net::SocketAddr::new(listen.ip(), port)),
     };
-    let told = Links {
-        to: links.to.clone(),
-        link: links.link.clone(),
-        ..links
-    };
-    roles.begin(vec![Role::Link(links)], &[1], &control)?;
+    roles.begin(vec![Role::Link(links.clone())], &[1], &control)?;
     let name = roles.name(0).to_owned();
     let mut relayed = Relayed {
         listen: url(listen.port()),
@@ -88,7 +83,7 @@ pub fn run(
             Came::Progress(_, bytes) => match unpack(&bytes)? {
                 FromRelay::Listening(port) => {
                     relayed.listen = url(port);
-                    begun(&relayed.listen, Some(&name), &told);
+                    begun(&relayed.listen, Some(&name), &links);
                     until = duration.map(|it| Instant::now() + it);
                 }
                 FromRelay::Stands(account) => {

@@ -216,7 +216,8 @@ pub fn measure(
         lost::add(Failure::new(format!("{named}{error}")));
     }
     restore(phase, &looked, &prepared, &mut run);
-    run.notes.extend(nearest::note(&run, phase, &looked));
+    run.notes
+        .extend(nearest::note(&run, phase, &looked, control));
     run.ended = SystemTime::now().into();
     Ok(run)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use load::access::{About, Access};
-use load::engine::Target;
+use load::engine::{Control, Target};
 use load::survey::survey;
 use load::transport::Steps;
 use load::work::resolve;
@@ -19,7 +19,7 @@ const MOST: usize = 5_000;
 const UNKNOWN: &str = "BadNodeIdUnknown";
 
 /// What to say of a run in which all failed because what it asked for is not there.
-pub fn note(run: &Run, phase: &Phase, looked: &[Arc<Target>]) -> Option<String> {
+pub fn note(run: &Run, phase: &Phase, looked: &[Arc<Target>], control: &Control) -> Option<String> {
     let mut all = run
         .phases
         .iter()
@@ -29,7 +29,7 @@ pub fn note(run: &Run, phase: &Phase, looked: &[Arc<Target>]) -> Option<String> 
     if all.any(|it| it.name != UNKNOWN) {
         return None;
     }
-    let (wanted, near) = look(&looked.first()?.access, phase.work.nodes()?)?;
+    let (wanted, near) = look(&looked.first()?.access, phase.work.nodes()?, control)?;
     Some(format!(
         "there is no {wanted}; the nearest that the server has is {near}"
     ))
@@ -37,13 +37,18 @@ pub fn note(run: &Run, phase: &Phase, looked: &[Arc<Target>]) -> Option<String> 
 
 /// The first of these nodes, and the one that is nearest to it of those below Objects. None where none is near, or the
 /// server does not tell.
-fn look(access: &Access, nodes: &Nodes) -> Option<(NodeId, NodeId)> {
+fn look(access: &Access, nodes: &Nodes, control: &Control) -> Option<(NodeId, NodeId)> {
+    // Whoever ended it waits for the result only.
+    let goes_on = || !control.is_stopped();
+    if !goes_on() {
+        return None;
+    }
     let opening = access.discover().ok()?;
     let mut session = access.open(&opening, &mut Steps::new()).ok()?;
     let found = About::ask(&mut session).ok().and_then(|about| {
         let wanted = resolve(nodes, &about.namespaces, &mut session).ok()?;
         let wanted = wanted.into_iter().next()?;
-        let there = survey(&mut session, MOST, Duration::ZERO, |_| true).ok()?;
+        let there = survey(&mut session, MOST, Duration::ZERO, |_| goes_on()).ok()?;
         let objects = there.objects.into_iter().map(|it| it.node);
         let all: Vec<NodeId> = objects
             .chain(there.variables.into_iter().map(|it| it.node))

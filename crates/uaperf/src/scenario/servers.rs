@@ -1,5 +1,7 @@
 //! The servers that a scenario starts, and when a new one takes the place of an old one.
 
+use std::collections::BTreeMap;
+
 use plan::scenario::{Kind, Restart, Start, Turn};
 
 use super::placed;
@@ -12,12 +14,13 @@ pub struct Servers<'a> {
     commands: &'a Commands,
     folder: Folder,
     running: Option<(Start, Turn, Running)>,
+    /// What the tools of each peer say of themselves: some take seconds for it.
+    tools: BTreeMap<String, Vec<String>>,
 }
 
 enum Running {
     Plant(Serving),
-    /// With what its tools said when it was started.
-    Peer(::peers::Server, Vec<String>),
+    Peer(::peers::Server),
 }
 
 /// Where servers are reached.
@@ -40,6 +43,7 @@ impl<'a> Servers<'a> {
             commands,
             folder: Folder::make("run")?,
             running: None,
+            tools: BTreeMap::new(),
         })
     }
 
@@ -67,11 +71,14 @@ impl<'a> Servers<'a> {
                     .collect(),
                 peer: None,
             },
-            Some((start, _, Running::Peer(server, tools))) => Reached {
+            Some((start, _, Running::Peer(server))) => Reached {
                 targets: vec![server.url().to_owned()],
                 pid: Some(server.pid()),
                 observed: Vec::new(),
-                peer: Some((start.name.clone(), tools.clone())),
+                peer: Some((
+                    start.name.clone(),
+                    self.tools.get(&start.name).cloned().unwrap_or_default(),
+                )),
             },
             None => Reached {
                 targets: Vec::new(),
@@ -82,7 +89,7 @@ impl<'a> Servers<'a> {
         })
     }
 
-    fn start(&self, start: &Start) -> anyhow::Result<Running> {
+    fn start(&mut self, start: &Start) -> anyhow::Result<Running> {
         match start.kind {
             Kind::Plant => {
                 let mut words = self.commands.plant_words(&start.name, &start.settings);
@@ -101,8 +108,9 @@ impl<'a> Servers<'a> {
             Kind::Peer => {
                 let typed = self.commands.peer(&start.name, &start.settings)?;
                 let server = peers::started(&start.name, &typed)?;
-                let tools = server.stack().tools_here();
-                Ok(Running::Peer(server, tools))
+                let tools = self.tools.entry(start.name.clone());
+                tools.or_insert_with(|| server.stack().tools_here());
+                Ok(Running::Peer(server))
             }
         }
     }
@@ -112,7 +120,7 @@ impl Running {
     fn is_there(&mut self) -> bool {
         match self {
             Self::Plant(serving) => serving.is_running(),
-            Self::Peer(server, _) => server.is_running(),
+            Self::Peer(server) => server.is_running(),
         }
     }
 }

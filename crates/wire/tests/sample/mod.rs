@@ -3,8 +3,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
-use wire::service::Kind;
 use wire::service::shape::{Field, Form};
+use wire::service::{Kind, Limits, Request, Response};
 use wire::types::DateTime;
 
 /// SplitMix64: small, and the same everywhere.
@@ -26,6 +26,18 @@ impl Random {
     fn chance(&mut self, one_in: usize) -> bool {
         self.below(one_in) == 0
     }
+}
+
+/// A message as its decoder and encoder have it; none that they do not take.
+pub fn settled(message: &[u8]) -> Option<Vec<u8>> {
+    let (mut out, limits) = (Vec::new(), Limits::default());
+    let request = Request::decode(message, &limits);
+    match (request, Response::decode(message, &limits)) {
+        (Ok(request), _) => request.encode(&mut out).ok()?,
+        (_, Ok(response)) => response.encode(&mut out).ok()?,
+        _ => return None,
+    }
+    Some(out)
 }
 
 /// A message of this kind, type id first.
@@ -75,8 +87,8 @@ pub fn is_message(kind: Kind) -> bool {
     matches!(
         kind,
         Kind::RequestHeader | Kind::ResponseHeader | Kind::ServiceFault
-    ) || wire::service::Request::KINDS.contains(&kind)
-        || wire::service::Response::KINDS.contains(&kind)
+    ) || Request::KINDS.contains(&kind)
+        || Response::KINDS.contains(&kind)
 }
 
 /// Structures that may be the body of an ExtensionObject.
