@@ -6,8 +6,9 @@ use plan::{Measure, Stat};
 
 use super::measured::{interval, looked_at, values};
 use super::parts::{Span, spans};
-use super::rows::{LEFT, Rows};
+use super::rows::{Place, Row, Rows};
 use super::scale::Scale;
+use crate::page::cut_inside;
 use crate::pictures::{Length, Lengths};
 use crate::points::{Point, Points};
 use crate::unit::Kind;
@@ -25,6 +26,26 @@ struct Bar {
     interval: Option<(f64, f64)>,
     /// What stands there where it is not known.
     missing: String,
+}
+
+impl Bar {
+    fn drawn(&self, place: &Place<'_>, kind: Kind, colour: usize) -> Markup {
+        let (left, y) = (place.left, place.y);
+        if !self.middle.is_finite() {
+            return html! { text x=(left + 6.0) y=(y + 4.0) { (cut_inside(&self.missing, 70)) } };
+        }
+        let end = place.of(self.middle);
+        let behind = self.interval.map_or(end, |it| end.max(place.of(it.1)));
+        html! {
+            g class={ "bar c" (colour) } {
+                rect.fill x=(left) y=(y - 8.0) width=(format!("{:.1}", end - left)) height="16" {}
+                @if let Some((low, high)) = self.interval {
+                    path.whisker d=(format!("M{:.1} {y}H{:.1}", place.of(low), place.of(high))) {}
+                }
+            }
+            text x=(format!("{:.1}", behind + 6.0)) y=(y + 4.0) { (kind.show(self.middle)) }
+        }
+    }
 }
 
 /// Points of which nothing that was varied is a number: from the median to p99, and bars of the means.
@@ -110,8 +131,6 @@ pub(super) fn grouped(points: &Points, phase: &str) -> Markup {
     }
 }
 
-const STEP: f64 = 22.0;
-
 /// Of what was repeated.
 fn means(title: &str, kind: Kind, bars: &[Bar]) -> Markup {
     let repeated = bars
@@ -153,49 +172,29 @@ fn drawn(title: &str, kind: Kind, note: Markup, bars: &[Bar]) -> Markup {
     };
     let longest = known().map(end).fold(0.0, f64::max);
     let mut names: Vec<&str> = Vec::new();
-    let mut placed = Vec::new();
-    let (mut y, mut group) = (10.0, None);
-    for bar in bars {
-        let begins = group != Some(&bar.group);
-        if begins && !bar.group.is_empty() {
-            y += if group.is_some() { 30.0 } else { 8.0 };
-        }
+    let mut group = None;
+    let rows = bars.iter().map(|bar| {
+        let begins = group != Some(&bar.group) && !bar.group.is_empty();
+        group = Some(&bar.group);
         if !names.contains(&bar.name.as_str()) {
             names.push(&bar.name);
         }
         let colour = names.iter().position(|it| *it == bar.name).unwrap_or(0) % 8;
-        placed.push((y, begins && !bar.group.is_empty(), colour, bar));
-        group = Some(&bar.group);
-        y += STEP;
-    }
-    let rows = Rows {
+        Row {
+            group: begins.then_some(bar.group.as_str()),
+            name: &bar.name,
+            drawn: Box::new(move |place| bar.drawn(place, kind, colour)),
+        }
+    });
+    Rows {
         title,
         note,
         told: "a bar each.",
         scale: Scale::exactly(kind, 0.0, longest * 1.05),
-        room: 480.0,
-        height: y + 26.0,
-    };
-    let each = html! {
-        @for (y, begins, colour, bar) in placed {
-            @if begins { text.group x="10" y=(y - 4.0) { (crate::page::cut_inside(&bar.group, 60)) } }
-            text.label x="280" y=(y + 13.0) { (crate::page::cut_inside(&bar.name, 36)) }
-            @if bar.middle.is_finite() {
-                @let end = rows.place(bar.middle);
-                g class={ "bar c" (colour) } {
-                    rect.fill x=(LEFT) y=(y) width=(format!("{:.1}", end - LEFT)) height="16" {}
-                    @if let Some((low, high)) = bar.interval {
-                        path.whisker d=(format!("M{:.1} {:.1}H{:.1}", rows.place(low), y + 8.0, rows.place(high))) {}
-                    }
-                }
-                @let words = end.max(bar.interval.map_or(end, |(_, high)| rows.place(high)));
-                text x=(format!("{:.1}", words + 6.0)) y=(y + 12.0) { (kind.show(bar.middle)) }
-            } @else {
-                text x=(LEFT + 6.0) y=(y + 12.0) { (crate::page::cut_inside(&bar.missing, 70)) }
-            }
-        }
-    };
-    rows.figure(&each, &html! {})
+        behind: 90.0,
+        rows: rows.collect(),
+    }
+    .figure(&html! {})
 }
 
 #[cfg(test)]
@@ -228,8 +227,10 @@ mod tests {
         ];
         let page = means("Times", Kind::Nanos, &bars).into_string();
         let widths = widths(&page);
-        assert_eq!(widths.len(), 2, "{page}");
-        assert!((widths[1] / widths[0] - 2.0).abs() < 0.01, "{widths:?}");
+        assert_eq!(widths.len(), 4, "two in each of two drawings: {page}");
+        for pair in widths.chunks(2) {
+            assert!((pair[1] / pair[0] - 2.0).abs() < 0.01, "{widths:?}");
+        }
         assert!(page.contains("n/a"));
         assert_eq!(
             means("Times", Kind::Nanos, &[bar("", "x", f64::NAN)]).into_string(),
@@ -245,6 +246,7 @@ mod tests {
             bar("10 nodes", "pc", 3.0),
         ];
         let page = means("Times", Kind::Nanos, &bars).into_string();
+        let (page, _) = page.split_once("</svg>").unwrap();
         assert_eq!(page.matches("10 nodes").count(), 1);
         let colours: Vec<&str> = page
             .split("class=\"bar ")

@@ -44,7 +44,7 @@ const ALONE: &str = "svg{--paper:#fff;--ink:#15191e;--soft:#566070;--hair:#dde1e
 .grid path{stroke:var(--hair);fill:none}.grid .axis,.grid .t{stroke:var(--soft)}\
 .line{fill:none;stroke:var(--c);stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}.thin .line{stroke-width:1;opacity:.55}\
 .end{text-anchor:end;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}\
-.dashed .line{stroke-dasharray:5 4}.bars{fill:none;stroke:var(--c);opacity:.5}\
+.dashed .line{stroke-dasharray:5 4}.errors{fill:none;stroke:var(--c);opacity:.5}\
 .area{fill:var(--c);opacity:.16}.band{fill:var(--c);opacity:.15}.fill{fill:var(--c);opacity:.75}\
 .curve circle{fill:var(--c)}.rings circle{fill:var(--paper);stroke:var(--c);stroke-width:1.8}.cursor{fill:none}[hidden]{display:none}";
 
@@ -194,7 +194,7 @@ impl Chart {
     pub(crate) fn alone(&self) -> String {
         let paper = PAPERS[0];
         let mut names: Vec<&Series> = Vec::new();
-        for series in &self.series {
+        for series in self.series.iter().filter(|it| !it.hidden) {
             if !names.iter().any(|it| it.layer == series.layer) {
                 names.push(series);
             }
@@ -363,10 +363,10 @@ impl Drawing<'_> {
                 text.of.y x="0" y="11" { (self.chart.y_of) }
                 @for (series, end) in self.chart.series.iter().zip(&ends) {
                     g class=(format!("series {} {}", series.ink(), class(series.drawn)))
-                        data-layer=(series.layer) hidden[series.hidden] {
+                        data-layer=(series.layer) hidden=[series.hidden.then_some("hidden")] {
                         @match series.drawn {
                             Drawn::Stack => path.fill d=(self.stack(series)) {},
-                            _ if series.barred => path.bars d=(self.bars(series)) {},
+                            _ if series.barred => path.errors d=(self.bars(series)) {},
                             _ if !series.band.is_empty() => path.band d=(self.band(series)) {},
                             _ => {}
                         }
@@ -376,7 +376,7 @@ impl Drawing<'_> {
                             text.end x=(f(*x)) y=(f(*y)) { (text) }
                         }
                         @if matches!(series.drawn, Drawn::Rings | Drawn::Curve) {
-                            @for point in series.points.iter().filter(|it| it.1.is_finite()) {
+                            @for point in series.points.iter().filter(|it| self.has_place(it)) {
                                 @let (x, y) = self.place(*point);
                                 circle cx=(f(x)) cy=(f(y)) r=(if series.drawn == Drawn::Rings { 4.5 } else { 3.0 }) {}
                             }
@@ -549,5 +549,86 @@ const fn class(drawn: Drawn) -> &'static str {
         Drawn::Curve => "curve",
         Drawn::Rings => "rings",
         Drawn::Stack => "stack",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::html::scale::Spread;
+    use crate::unit::Kind;
+
+    /// All that can be drawn, with names that mean something else in XML.
+    fn chart() -> Chart {
+        let points = || vec![(1.0, 1e6), (2.0, 0.0), (3.0, f64::NAN), (4.0, 4e6)];
+        let drawn = [
+            Drawn::Line,
+            Drawn::Thin,
+            Drawn::Area,
+            Drawn::Curve,
+            Drawn::Rings,
+            Drawn::Stack,
+        ];
+        let series = drawn.into_iter().enumerate().map(|(n, drawn)| {
+            let mut series =
+                Series::new("p<99> & \"more\"", &format!("{drawn:?} < & ü"), n, points());
+            series.band = vec![(5e5, 2e6); 4];
+            series.barred = drawn == Drawn::Curve;
+            series
+                .drawn(drawn)
+                .hidden(n == 1)
+                .dashed(n == 0)
+                .ended("p99 < &")
+        });
+        Chart {
+            id: "times".into(),
+            title: "Times of \"a\" < b & c".into(),
+            told: "one > two".into(),
+            x: Scale::exactly(Kind::Count, 0.0, 5.0),
+            y: Scale::around(Spread::Log, Kind::Nanos, [1e6, 4e6].into_iter()),
+            x_of: "a & b".into(),
+            y_of: "<time>".into(),
+            series: series.collect(),
+            zones: vec![Zone {
+                from: 1.0,
+                to: 2.0,
+                name: "before & after".into(),
+                left_out: true,
+            }],
+            height: 340.0,
+        }
+    }
+
+    /// Reads all of it as XML: tags that fit, attributes with values and none twice.
+    fn read(text: &str) -> Result<usize, String> {
+        use quick_xml::events::Event;
+        let mut reader = quick_xml::Reader::from_str(text);
+        let mut elements = 0;
+        loop {
+            match reader.read_event().map_err(|it| it.to_string())? {
+                Event::Start(tag) | Event::Empty(tag) => {
+                    elements += 1;
+                    for attribute in tag.attributes() {
+                        attribute.map_err(|it| format!("{it} in {tag:?}"))?;
+                    }
+                }
+                Event::Eof => return Ok(elements),
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_picture_that_stands_alone_is_xml_whatever_names_say() {
+        let alone = chart().alone();
+        assert!(read(&alone).unwrap() > 40, "{alone}");
+        assert!(read(&alone.replacen("</g>", "", 1)).is_err());
+    }
+
+    #[test]
+    fn a_zero_has_no_ring_on_a_logarithmic_axis() {
+        let mut chart = chart();
+        chart.series.retain(|it| it.drawn == Drawn::Rings);
+        assert_eq!(chart.alone().matches("<circle").count(), 2);
     }
 }

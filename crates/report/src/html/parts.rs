@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use plan::Threshold;
 use record::run::{LinkTest, Phase, Run, Status, Trip, UsageSeries};
 
-use super::rows::Rows;
+use super::rows::{Place, Row, Rows};
 use super::table::{Cell, Table};
 use crate::unit::Kind;
 
@@ -402,6 +402,28 @@ pub(super) type Span = (String, Option<(f64, f64)>);
 /// As many are drawn below each other.
 const DRAWN: usize = 24;
 
+/// From the median to a percentile above it.
+fn span((name, ends): &Span) -> Row<'_> {
+    let drawn = |place: &Place<'_>| {
+        let Some((low, high)) = *ends else {
+            return html! {};
+        };
+        let (from, to, y) = (place.of(low), place.of(high), place.y);
+        html! {
+            g class="c0 span" {
+                path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
+                circle cx=(format!("{from:.1}")) cy=(y) r="4" {}
+                path.line d=(format!("M{to:.1} {:.1}v10", y - 5.0)) {}
+            }
+        }
+    };
+    Row {
+        group: None,
+        name,
+        drawn: Box::new(drawn),
+    }
+}
+
 /// Times below each other to a common scale, each from its median to a percentile above it.
 pub(super) fn spans(title: &str, told: &str, all: &[Span]) -> Markup {
     let known = || all.iter().take(DRAWN).filter_map(|it| it.1);
@@ -416,31 +438,17 @@ pub(super) fn spans(title: &str, told: &str, all: &[Span]) -> Markup {
         [shortest, longest].into_iter(),
     );
     let drawn = all.len().min(DRAWN);
-    let rows = Rows {
+    Rows {
         title,
         note: html! {
             (told) @if all.len() > drawn { " The first " (drawn) " of " (all.len()) "." }
         },
         told,
         scale,
-        room: 550.0,
-        height: 30.0 + 24.0 * drawn as f64,
-    };
-    let each = html! {
-        @for (i, (name, ends)) in all.iter().take(DRAWN).enumerate() {
-            @let y = 16.0 + 24.0 * i as f64;
-            text.label x="280" y=(y + 4.0) { (crate::page::cut_inside(name, 36)) }
-            @if let Some((low, high)) = ends {
-                @let (from, to) = (rows.place(*low), rows.place(*high));
-                g class="c0 span" {
-                    path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
-                    circle cx=(format!("{from:.1}")) cy=(y) r="4" {}
-                    path.line d=(format!("M{to:.1} {:.1}v10", y - 5.0)) {}
-                }
-            }
-        }
-    };
-    rows.figure(&each, &html! {})
+        behind: 20.0,
+        rows: all.iter().take(DRAWN).map(span).collect(),
+    }
+    .figure(&html! {})
 }
 
 #[cfg(test)]

@@ -3,10 +3,9 @@
 use maud::{Markup, html};
 
 use super::chart::{self, Drawn, Series};
-use super::rows::Rows;
+use super::rows::{Place, Row, Rows};
 use super::scale::{Scale, Spread};
 use super::table::{Cell, Table};
-use crate::page::cut_inside;
 use crate::pictures::{Bars, Chart, Length, Lengths, Pictures, Shares};
 use crate::unit::Kind;
 
@@ -95,27 +94,35 @@ fn lengths(it: &Lengths) -> Markup {
     html! { (super::bars::lengths(it)) (table.markup()) }
 }
 
-/// Bars with their ends in a table below.
-fn bars(it: &Bars) -> Markup {
-    let ends = it.each.iter().flat_map(|bar| [bar.1, bar.2]);
-    let rows = Rows {
-        title: &it.title,
-        note: html! { (it.told) },
-        told: &it.told,
-        scale: Scale::around(Spread::Linear, Kind::Share, ends),
-        room: 550.0,
-        height: 30.0 + 24.0 * it.each.len() as f64,
-    };
-    let each = html! {
-        @for (n, (name, from, to)) in it.each.iter().enumerate() {
-            @let y = 16.0 + 24.0 * n as f64;
-            @let (from, to) = (rows.place(from.min(*to)), rows.place(from.max(*to)));
-            text.label x="280" y=(y + 4.0) { (cut_inside(name, 36)) }
+/// From one end to the other.
+fn ends((name, from, to): &(String, f64, f64)) -> Row<'_> {
+    let (low, high) = (from.min(*to), from.max(*to));
+    let drawn = move |place: &Place<'_>| {
+        let (from, to, y) = (place.of(low), place.of(high), place.y);
+        html! {
             g class="c0 span" {
                 path.line d=(format!("M{from:.1} {y}H{to:.1}")) {}
                 path.line d=(format!("M{from:.1} {:.1}v10M{to:.1} {:.1}v10", y - 5.0, y - 5.0)) {}
             }
         }
+    };
+    Row {
+        group: None,
+        name,
+        drawn: Box::new(drawn),
+    }
+}
+
+/// Bars with their ends in a table below.
+fn bars(it: &Bars) -> Markup {
+    let both = it.each.iter().flat_map(|bar| [bar.1, bar.2]);
+    let rows = Rows {
+        title: &it.title,
+        note: html! { (it.told) },
+        told: &it.told,
+        scale: Scale::around(Spread::Linear, Kind::Share, both),
+        behind: 20.0,
+        rows: it.each.iter().map(ends).collect(),
     };
     let row = |(name, from, to): &(String, f64, f64)| {
         vec![
@@ -129,5 +136,5 @@ fn bars(it: &Bars) -> Markup {
         head: ["", "from", "to"].map(str::to_owned).to_vec(),
         rows: it.each.iter().map(row).collect(),
     };
-    rows.figure(&each, &table.markup())
+    rows.figure(&table.markup())
 }

@@ -131,6 +131,16 @@ impl Scale {
                 all.into_iter().map(|tick| tick * unit).collect()
             }
             Spread::Linear => linear(self.low, self.high),
+            Spread::Log if self.kind == Kind::Bytes => {
+                // Round in the unit that each is shown in.
+                let units = (0..5).map(|power| 1024_f64.powi(power));
+                let of = |unit: f64| {
+                    let all = log(self.low / unit, self.high / unit);
+                    let shown = all.into_iter().filter(|tick| (1.0..1024.0).contains(tick));
+                    shown.map(move |tick| tick * unit).collect::<Vec<_>>()
+                };
+                units.flat_map(of).collect()
+            }
             Spread::Log => log(self.low, self.high),
             Spread::Nines => vec![
                 0.0,
@@ -219,6 +229,16 @@ mod tests {
         assert!(both.low < 1e6 && both.low > 400e3, "{both:?}");
         let memory = Scale::exactly(Kind::Bytes, 0.0, 42.0 * 1_048_576.0);
         assert_eq!(memory.ticks()[1], 10.0 * 1_048_576.0);
+        let memory = Scale::around(Spread::Log, Kind::Bytes, [2e3, 40e6].into_iter());
+        let shown: Vec<String> = memory
+            .ticks()
+            .iter()
+            .map(|it| Kind::Bytes.tick(*it))
+            .collect();
+        assert!(
+            shown.contains(&"10 KiB".to_owned()) && shown.contains(&"1 MiB".to_owned()),
+            "{shown:?}"
+        );
         let alone = Scale::around_seen(Spread::Log, Kind::Nanos, seen(), [100.0].into_iter());
         assert!(alone.low > 3e6, "{alone:?}");
     }
