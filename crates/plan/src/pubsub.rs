@@ -105,6 +105,12 @@ pub struct Listen {
     /// The address of the interface that a group is joined on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
+    /// The publishers whose messages are taken, by their PublisherIds as they are printed; none: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub publishers: Vec<String>,
+    /// The writer groups whose messages are taken, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     /// What messages have to be secured by at least: `none`, `sign`, `sign-and-encrypt`.
     pub security: String,
     /// Who hands out the keys of messages, if somebody does.

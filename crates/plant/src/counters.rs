@@ -90,6 +90,10 @@ counters! {
     overflows,
     /// Notification messages that were acknowledged.
     acknowledged,
+    /// Bytes of messages that connections brought, without what TLS, TCP and IP add to them.
+    received_bytes,
+    /// Bytes of messages that connections took, likewise.
+    sent_bytes,
 }
 
 impl Counters {

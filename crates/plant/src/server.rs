@@ -462,7 +462,8 @@ fn space(config: &Config, clock: &Clock, own: &Own) -> Result<(Space, Updates), 
         plant.build(&mut builder, &mut stored)?;
         let planned = UpdateLoop::plan(stored, plant.update_threads);
         if plant.metrics {
-            meter.get_or_insert_with(|| Meter::describe(&mut builder, &own.workings));
+            meter
+                .get_or_insert_with(|| Meter::describe(&mut builder, &own.workings, &own.counters));
             for (n, each) in planned.iter().enumerate() {
                 metrics::describe(&mut builder, loops.len() + n + 1, each);
             }

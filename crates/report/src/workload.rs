@@ -142,13 +142,19 @@ fn publishing(plan: &Publish) -> String {
 /// `listen at opc.udp://239.0.0.1:4840; 2 listeners`.
 fn listening(plan: &Listen) -> String {
     let listeners = counted(plan.listeners.into(), "listener", "listeners");
-    match plan.security.as_str() {
-        "none" => format!("listen at {}; {listeners}", plan.from),
-        security => format!(
-            "listen at {}, security {security} or better; {listeners}",
-            plan.from
-        ),
+    let mut text = format!("listen at {}", plan.from);
+    if plan.security != "none" {
+        text += &format!(", security {} or better", plan.security);
     }
+    for (what, ids) in [
+        ("publishers", &plan.publishers),
+        ("writer groups", &plan.groups),
+    ] {
+        if !ids.is_empty() {
+            text += &format!(", {what} {}", ids.join(" "));
+        }
+    }
+    format!("{text}; {listeners}")
 }
 
 /// `connect: storm, held for 1 min, 64 at once, then 1 read`.

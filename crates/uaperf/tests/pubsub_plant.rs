@@ -135,6 +135,39 @@ fn a_scenario_listens_to_the_plant_that_it_starts_and_watches_its_cpu() {
     assert!(phase.resources.iter().any(|it| it.who == "server"));
 }
 
+#[test]
+fn listeners_of_one_group_take_each_their_own_of_several_publishers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (socket, url) = socket();
+    drop(socket);
+    let group = url.replace("127.0.0.1", "239.255.66.10");
+    std::fs::write(folder.path().join("line.toml"), PLANT).unwrap();
+    let phase = |name, more| {
+        format!(
+            "[[phase]]\nname = '{name}'\nservice = 'listen'\ngroup = 'needs'\nfrom = '{group}'\ninterface = '127.0.0.1'\n{more}"
+        )
+    };
+    let scenario = format!(
+        "[start]\nplant = 'line.toml'\ncount = 3\npublish = '{group}'\npublish_interface = '127.0.0.1'\npublish_interval = '20ms'\n\
+         [group.needs]\nduration = '600ms'\n{}{}{}",
+        phase("two", "publishers = ['2']\n"),
+        phase("two-and-three", "publishers = ['2', '3']\n"),
+        phase("all", "")
+    );
+    std::fs::write(folder.path().join("x.toml"), scenario).unwrap();
+    let words = ["run", "x.toml", "--out", "out", "--quiet"];
+    let said = Said::by(&mut command(folder.path(), &words));
+    let context = format!("{}{}", said.out, said.err);
+    assert!([0, 4].contains(&said.code), "{context}");
+    let run = Run::read(&folder.path().join("out/001-point1-1.json")).unwrap();
+    let taken = run.phases.iter().map(|phase| {
+        let heard = &phase.pubsub.as_ref().unwrap().listeners[0];
+        (phase.name.as_str(), heard.streams)
+    });
+    let expected = [("two", 1), ("two-and-three", 2), ("all", 3)];
+    assert_eq!(taken.collect::<Vec<_>>(), expected, "{context}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn datagrams_of_a_plant_say_which_class_of_traffic_they_are_of() {

@@ -11,6 +11,7 @@ use pubsub::security::KeyRing;
 use record::Tally;
 
 use super::arrivals::now;
+use super::choice::Choice;
 use super::datagram::Receiver;
 use super::key_times::KeyFeed;
 use super::listen::{Takes, open, take_all};
@@ -59,6 +60,8 @@ pub struct Knowledge {
     pub tolerance: Tolerance,
     /// Types of the fields of each DataSet, for RawData.
     pub types: Vec<RawType>,
+    /// Whose messages are taken.
+    pub choice: Choice,
 }
 
 impl Post {
@@ -138,7 +141,8 @@ impl Post {
         let late = Duration::from_nanos(now().saturating_sub(clock.origin_ns));
         let start = start.checked_sub(late).unwrap_or(start);
         let types = std::mem::take(&mut knowledge.types);
-        let mut received = Received::writing(clock, types);
+        let choice = std::mem::take(&mut knowledge.choice);
+        let mut received = Received::writing(clock, types).choosing(choice);
         let mut ending = Ending {
             from: String::new(),
             elapsed: Duration::ZERO,

@@ -17,6 +17,7 @@ use super::long::{Hall, Long, PIECE};
 use super::ready::Ready;
 use super::socket::Socket;
 use crate::advertise::Urls;
+use crate::counters::Counters;
 use crate::fault::MessageFate;
 use crate::line::Line;
 use crate::service::steps::Work;
@@ -414,13 +415,14 @@ impl Link {
     }
 
     /// Reads once, into memory that the connection was lent.
-    pub fn read(&mut self) -> Got {
+    pub fn read(&mut self, counters: &Counters) -> Got {
         let space = self.connection.space(LEAST_READ);
         let room = space.len();
         match self.socket.read(space) {
             Ok(0) => Got::End,
             Ok(n) => {
                 self.connection.filled(n);
+                counters.received_bytes.add(n as u64);
                 match self.socket.is_drained(n, room) {
                     true => Got::Last,
                     false => Got::Bytes,
@@ -456,6 +458,7 @@ impl Link {
                 Ok(0) => return Put::End,
                 Ok(n) => {
                     self.connection.wrote(n);
+                    hall.shared.counters.sent_bytes.add(n as u64);
                     bytes += n;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

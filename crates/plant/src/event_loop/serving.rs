@@ -59,7 +59,7 @@ impl EventLoop {
             if link.is_paused() {
                 return;
             }
-            let got = link.read();
+            let got = link.read(&self.shared.counters);
             match got {
                 Got::Bytes => self.serve(id),
                 Got::Last | Got::Nothing => {

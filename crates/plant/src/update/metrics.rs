@@ -1,4 +1,4 @@
-//! What the server itself spends, as variables: its processor time, its memory, and the run span
+//! What the server itself spends, as variables: its processor time, its memory, the bytes of its messages, and the run span
 //! of its update loops.
 
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use wire::types::{DataTypeId, NodeId, ObjectId, StatusCode, UAString, Variant};
 
 use super::UpdateLoop;
 use crate::clock::process_cpu;
+use crate::counters::Counters;
 use crate::internals::{Passes, Workings, describe_metrics};
 use crate::space::value::Scalar;
 use crate::space::{Builder, Shape, Source, Stamp, Variable, encode};
@@ -26,7 +27,7 @@ fn id(name: &str) -> NodeId {
     NodeId::new(OWN, UAString::from(format!("Metrics.{name}")))
 }
 
-/// The nodes of processor time and memory, which [`sample`](Self::sample) fills.
+/// The nodes of bytes, and those of processor time and memory, which [`sample`](Self::sample) fills.
 #[derive(Debug)]
 pub struct Meter {
     /// Processor time of the process, and when it was that.
@@ -36,7 +37,11 @@ pub struct Meter {
 
 impl Meter {
     /// Adds the nodes, and those of what loops do. Until the first look they say that they wait for it.
-    pub fn describe(builder: &mut Builder, workings: &Arc<Workings>) -> Self {
+    pub fn describe(
+        builder: &mut Builder,
+        workings: &Arc<Workings>,
+        counters: &Arc<Counters>,
+    ) -> Self {
         let folder = folder(builder);
         let interval = INTERVAL.as_secs_f64() * 1000.0;
         describe_metrics(builder, &folder, id, interval, workings);
@@ -55,11 +60,28 @@ impl Meter {
                 continue;
             };
             let shape = Shape {
-                minimum_sampling_interval: INTERVAL.as_secs_f64() * 1000.0,
+                minimum_sampling_interval: interval,
                 ..Shape::scalar(kind)
             };
             let variable = Variable::new(Source::Scalar(scalar), shape);
             builder.variable(&folder, id(name), name, variable);
+        }
+        type Look = fn(&Counters) -> u64;
+        let looks: [(&str, Look); 2] = [
+            ("BytesReceived", |of| of.received_bytes.get()),
+            ("BytesSent", |of| of.sent_bytes.get()),
+        ];
+        for (name, look) in looks {
+            let counters = Arc::clone(counters);
+            let source = Source::Live(Arc::new(move |now: Now, out: &mut Vec<u8>| {
+                encode::encode(&Variant::UInt64(look(&counters)), out);
+                Stamp::good(now.utc)
+            }));
+            let shape = Shape {
+                minimum_sampling_interval: interval,
+                ..Shape::scalar(DataTypeId::UInt64)
+            };
+            builder.variable(&folder, id(name), name, Variable::new(source, shape));
         }
         Self {
             before: None,

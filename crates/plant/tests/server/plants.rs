@@ -117,6 +117,16 @@ fn the_floats_of_2019_are_renewed_by_a_loop_that_says_how_long_it_takes() {
         &mut client,
         "ns=1;s=Metrics.Loop1.RunSpanMax"
     )));
+    // Each Read of it is as long as the one before, and so is each answer.
+    for name in ["ns=1;s=Metrics.BytesReceived", "ns=1;s=Metrics.BytesSent"] {
+        let counts = [(); 3].map(|()| match value(&mut client, name) {
+            Variant::UInt64(bytes) => bytes,
+            other => panic!("{name}: {other:?}"),
+        });
+        let grown = [counts[1] - counts[0], counts[2] - counts[1]];
+        assert_eq!(grown[0], grown[1], "{name}: {counts:?}");
+        assert!((50..500).contains(&grown[0]), "{name}: {counts:?}");
+    }
     if cfg!(target_os = "linux") {
         let memory = value(&mut client, "ns=1;s=Metrics.Memory");
         assert!(

@@ -197,6 +197,8 @@ fn a_listener_has_a_row_for_each_publisher_and_group() {
         from: "opc.udp://239.0.0.1:4840".to_owned(),
         broker: None,
         interface: None,
+        publishers: Vec::new(),
+        groups: Vec::new(),
         security: "none".to_owned(),
         key_service: None,
         discovery: None,

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use load::engine::{Control, Progress};
 use load::pubsub::{
-    Address, Interface, KeyFeed, KeySupply, Knowledge, ListenError, ListenerReport, Place, Post,
-    Published,
+    Address, Choice, Interface, KeyFeed, KeySupply, Knowledge, ListenError, ListenerReport, Place,
+    Post, Published,
 };
 use observe::Process;
 use plan::unit::duration::nanos;
@@ -379,16 +379,21 @@ fn open(work: &Work, discovery: Option<Address>) -> anyhow::Result<Open> {
 
 /// What listeners know beforehand.
 pub(super) fn knowledge(work: &Work, secured: &Secured) -> Knowledge {
-    let (required, tolerance, types) = match work {
+    let (mut types, mut choice) = (Vec::new(), Choice::default());
+    let (required, tolerance) = match work {
         Work::Publish(plan) => {
-            let types = vec![message::signal(&plan.kind).raw(); plan.signals.into()];
-            (message::mode(&plan.security), Tolerance::NONE, types)
+            types = vec![message::signal(&plan.kind).raw(); plan.signals.into()];
+            (message::mode(&plan.security), Tolerance::NONE)
         }
         Work::Listen(plan) => {
+            choice = Choice {
+                publishers: plan.publishers.clone(),
+                groups: plan.groups.clone(),
+            };
             let tolerance = super::tolerance(plan.strict, plan.constant_nonce);
-            (message::mode(&plan.security), tolerance, Vec::new())
+            (message::mode(&plan.security), tolerance)
         }
-        _ => (None::<Mode>, Tolerance::NONE, Vec::new()),
+        _ => (None::<Mode>, Tolerance::NONE),
     };
     let mut ring = KeyRing::new(required, tolerance);
     for (token, key) in &secured.keys {
@@ -399,6 +404,7 @@ pub(super) fn knowledge(work: &Work, secured: &Secured) -> Knowledge {
         feed: secured.supply.as_ref().map(|it| KeyFeed::new(it.times())),
         tolerance,
         types,
+        choice,
     }
 }
 

@@ -276,6 +276,8 @@ impl Args {
             from: at.to_owned(),
             broker,
             interface: self.common.interface.as_ref().map(ToString::to_string),
+            publishers: self.publisher.clone(),
+            groups: self.group.clone(),
             security: super::message::name(required).to_owned(),
             key_service: None,
             discovery: self.discovery.map(|it| it.to_string()),

@@ -61,6 +61,12 @@ pub struct Listen {
     /// opc.eth://NAME
     #[arg(long, value_name = "URL", required = true)]
     from: Url,
+    /// Take messages of these publishers only, by their PublisherIds as they are printed
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    publishers: Vec<String>,
+    /// Take messages of these writer groups only, by their ids (in JSON their names)
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    groups: Vec<String>,
     #[command(flatten)]
     taking: Taking,
     #[command(flatten)]
@@ -249,6 +255,8 @@ impl TryFrom<Listen> for Asked {
                 .is_broker()
                 .then(|| args.broker.plan(None, args.same_clock)),
             interface: common.interface.as_ref().map(ToString::to_string),
+            publishers: args.publishers,
+            groups: args.groups,
             security: args.taking.security.unwrap_or_else(|| "none".to_owned()),
             key_service: common.key_service.plan(common.keys.as_ref())?,
             discovery: args.discovery.map(|it| it.to_string()),

@@ -175,6 +175,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("writers", "2", ""),
     ("groups", "2", ""),
     ("publisher", "'me'", ""),
+    ("publishers", "['1', 'me']", ""),
     ("layout", "'periodic-fixed'", ""),
     ("encoding", "'raw'", ""),
     ("policy", "'PubSub-Aes128-CTR'", ""),

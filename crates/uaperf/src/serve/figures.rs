@@ -139,6 +139,18 @@ const COUNTED: &[Simple] = &[
         "Values that were dropped because a queue was full.",
         |it| it.overflows,
     ),
+    (
+        Family::counter,
+        "uaperf_server_received_bytes_total",
+        "Bytes of messages that connections brought, inside TLS where there is one.",
+        |it| it.received_bytes,
+    ),
+    (
+        Family::counter,
+        "uaperf_server_sent_bytes_total",
+        "Bytes of messages that connections took, inside TLS where there is one.",
+        |it| it.sent_bytes,
+    ),
 ];
 
 /// All of it, of each server by its URL.

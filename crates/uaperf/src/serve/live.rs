@@ -278,6 +278,7 @@ pub fn sums(counted: &Counted, tally: &Tally) -> String {
     format!(
         "sessions {}, subscriptions {}, requests {}, refused {}\n\
          values read {}, written {}, methods called {}\n\
+         bytes received {}, sent {}\n\
          samples {}, filtered {}, queued {}, overwritten {}, overflowed {}, sent {}\n\
          messages {}, dropped {}, unsent {}, acknowledged {}, republished {}\n",
         counted.cumulated_sessions,
@@ -287,6 +288,8 @@ pub fn sums(counted: &Counted, tally: &Tally) -> String {
         counted.reads,
         counted.writes,
         counted.calls,
+        counted.received_bytes,
+        counted.sent_bytes,
         values.samples,
         values.filtered,
         values.queued,

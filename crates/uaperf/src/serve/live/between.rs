@@ -36,6 +36,10 @@ impl Between<'_> {
         self.before.counted != self.now.counted
     }
 
+    fn bytes(&self, count: fn(&Counted) -> u64) -> String {
+        format!("{}/s", Bytes::show(self.rate(count)))
+    }
+
     fn cpu(&self) -> String {
         match self.now.process.since(&self.before.process).cores() {
             Ok(cores) => format!("{:.0} %", cores * 100.0),
@@ -120,9 +124,10 @@ impl Between<'_> {
             row([
                 ("CPU", self.cpu()),
                 ("memory", self.memory()),
-                ("loops", self.balance()),
-                ("", String::new()),
+                ("received", self.bytes(|c| c.received_bytes)),
+                ("sent", self.bytes(|c| c.sent_bytes)),
             ]),
+            format!("loops{}", self.balance()),
         ];
         let sum = Device::sum(&self.now.devices);
         if sum.tally.messages.made > 0 {
@@ -144,7 +149,7 @@ impl Between<'_> {
     pub(super) fn line(&self) -> String {
         let counted = &self.now.counted;
         format!(
-            "{} sessions {} subscriptions {} items {} requests {} notifications {} errors {} cpu {} memory {}",
+            "{} sessions {} subscriptions {} items {} requests {} notifications {} errors {} cpu {} memory {} received {} sent {}",
             clock(nanos(self.up)),
             counted.sessions,
             counted.subscriptions,
@@ -154,6 +159,8 @@ impl Between<'_> {
             self.per_second(|c| c.rejected_requests),
             self.cpu(),
             self.memory(),
+            self.bytes(|c| c.received_bytes),
+            self.bytes(|c| c.sent_bytes),
         )
     }
 }
@@ -239,14 +246,14 @@ mod tests {
             up: Duration::from_secs(3723),
         };
         let block = between.block("opc.tcp://127.0.0.1:48400");
-        assert_eq!(block.len(), 8);
+        assert_eq!(block.len(), 9);
         for line in &block {
             assert!(line.chars().count() < COLUMNS, "{line}");
         }
         assert!(block[0].contains("1:02:03"));
         let first = over(&block, 0, 80);
-        let second = over(&block, 8, 80);
-        assert_eq!(second, format!("\x1b[8A\r{first}"));
+        let second = over(&block, 9, 80);
+        assert_eq!(second, format!("\x1b[9A\r{first}"));
         let narrow = over(&block, 0, 40);
         assert!(
             narrow
