@@ -12,6 +12,9 @@ pub struct Args {
     /// Say something of the result by which it is found again, such as build=1.4.2; may be given several times
     #[arg(long = "tag", value_name = "NAME=VALUE", value_parser = tag)]
     tags: Vec<(String, String)>,
+    /// What the server is called in results: the tag server=NAME
+    #[arg(long, value_name = "NAME")]
+    target_name: Option<String>,
     /// A sentence that is kept with the result; may be given several times
     #[arg(long = "note", value_name = "TEXT")]
     notes: Vec<String>,
@@ -23,7 +26,7 @@ static GIVEN: OnceLock<Args> = OnceLock::new();
 impl Args {
     /// From now on results have it.
     pub fn begin(&self) {
-        if !self.tags.is_empty() || !self.notes.is_empty() {
+        if !self.tags.is_empty() || self.target_name.is_some() || !self.notes.is_empty() {
             // A second command in the same process would go on with the first one's.
             let _ = GIVEN.set(self.clone());
         }
@@ -33,7 +36,9 @@ impl Args {
 /// Gives a result what was typed.
 pub fn put(run: &mut Run) {
     if let Some(given) = GIVEN.get() {
-        run.tags = given.tags.iter().cloned().collect::<BTreeMap<_, _>>();
+        let name = given.target_name.iter();
+        let name = name.map(|it| ("server".to_owned(), it.clone()));
+        run.tags = name.chain(given.tags.iter().cloned()).collect::<BTreeMap<_, _>>();
         run.notes.extend(given.notes.iter().cloned());
     }
 }

@@ -83,6 +83,8 @@ fn experiments_of_one_scenario_are_measured_once_and_their_shape_is_told() {
         "--out",
         "papers",
         "--quiet",
+        "--target-name",
+        "plc1",
     ]);
     let output = uaperf(folder.path(), &words);
     let said = text(&output.stdout);
@@ -100,6 +102,7 @@ fn experiments_of_one_scenario_are_measured_once_and_their_shape_is_told() {
     let results = folder.path().join("papers/tahvanainen2016.table_13");
     let page = fs::read_to_string(results.join("report.html")).unwrap();
     assert!(page.contains("ranks correlate"));
+    assert!(page.contains("server=plc1"));
     assert!(page.contains("What Tahvanainen 2016 printed"));
     // The scenario is kept with its results.
     let again = [

@@ -22,7 +22,7 @@ use crate::scenario::parameter;
 use crate::scenario::run::{Bundled, carry_out};
 use crate::screen::{self, tell};
 use crate::serving::{Folder, Serving};
-use crate::{pcap, peers, quick, results, reverse, written};
+use crate::{pcap, peers, quick, results, reverse, tags, written};
 
 /// Carry out experiments, each into a folder with a page
 #[derive(Debug, clap::Args)]
@@ -69,6 +69,8 @@ pub struct Args {
     feed: quick::feed::Args,
     #[command(flatten)]
     pcap: pcap::Args,
+    #[command(flatten)]
+    tags: tags::Args,
 }
 
 /// How much is measured.
@@ -240,6 +242,7 @@ fn one(
         report: page.clone(),
         reverse: reverse::Args::default(),
         pcap: args.pcap.clone(),
+        tags: args.tags.clone(),
     };
     let exit = carry_out(bundled.into(), Some(control), global)?;
     let is_there = page.exists();

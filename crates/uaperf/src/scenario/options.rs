@@ -342,6 +342,7 @@ fn what_the_commands_have_and_phases_have_not_is_what_runs_have() {
         "report",
         "server-pid",
         "tag",
+        "target-name",
     ];
     assert_eq!(
         missing.iter().map(String::as_str).collect::<Vec<_>>(),

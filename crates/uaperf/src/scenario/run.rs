@@ -131,6 +131,8 @@ pub struct Bundled {
     /// Whether connections are recorded.
     pub reverse: reverse::Args,
     pub pcap: pcap::Args,
+    /// What is said of its results.
+    pub tags: tags::Args,
 }
 
 impl From<Bundled> for Args {
@@ -155,7 +157,7 @@ impl From<Bundled> for Args {
                 ..Files::default()
             },
             feed: quick::feed::Args::default(),
-            tags: tags::Args::default(),
+            tags: it.tags,
             reverse: it.reverse,
             pcap: it.pcap,
         }

@@ -40,6 +40,7 @@ const OF_RESULTS: &[&str] = &[
     "fleet",
     "orphan",
     "tag",
+    "target-name",
     "note",
 ];
 /// Files of a result, for which a phase only says that it wants them: they lie beside the result.
