@@ -38,7 +38,9 @@ pub fn put(run: &mut Run) {
     if let Some(given) = GIVEN.get() {
         let name = given.target_name.iter();
         let name = name.map(|it| ("server".to_owned(), it.clone()));
-        run.tags = name.chain(given.tags.iter().cloned()).collect::<BTreeMap<_, _>>();
+        run.tags = name
+            .chain(given.tags.iter().cloned())
+            .collect::<BTreeMap<_, _>>();
         run.notes.extend(given.notes.iter().cloned());
     }
 }

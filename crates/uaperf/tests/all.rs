@@ -18,6 +18,7 @@ mod ci_services;
 mod compare;
 mod connect;
 mod cost;
+mod coverage_rows;
 mod daily;
 mod demo_pubsub;
 mod deploy;
