@@ -383,6 +383,7 @@ fn certificates(plant: &Path) {
         "cert2048.der",
         "cert4096.der",
         "cert256.der",
+        "cert25519.der",
         "cert521.der",
     ] {
         let data = [&[0, 63], &fs::read(keys.join(name)).unwrap()[..]].concat();

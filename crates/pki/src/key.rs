@@ -78,11 +78,12 @@ impl Key {
         Self::from_der(pair.serialized_der())
     }
 
-    /// A new key on the curve P-256 or P-384. The security policies of RSA take none from applications, those of the
+    /// A new key on a curve. The security policies of RSA take none from applications, those of the
     /// curve no other; authorities may have either.
     pub fn generate_on(curve: Curve) -> Result<Self, KeyError> {
         let pair = rcgen::KeyPair::generate_for(match curve {
             Curve::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+            Curve::Ed25519 => &rcgen::PKCS_ED25519,
             Curve::P384 => &rcgen::PKCS_ECDSA_P384_SHA384,
         });
         let pair = pair.map_err(|_| KeyError::Curve(curve))?;
@@ -150,6 +151,8 @@ impl Key {
             Some(Curve::P256)
         } else if *algorithm == rcgen::PKCS_ECDSA_P384_SHA384 {
             Some(Curve::P384)
+        } else if *algorithm == rcgen::PKCS_ED25519 {
+            Some(Curve::Ed25519)
         } else {
             None
         }
@@ -167,6 +170,8 @@ impl Key {
             b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"
         } else if *algorithm == rcgen::PKCS_ECDSA_P384_SHA384 {
             b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x03"
+        } else if *algorithm == rcgen::PKCS_ED25519 {
+            b"\x06\x03\x2b\x65\x70"
         } else if *algorithm == rcgen::PKCS_RSA_SHA256 {
             b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0b\x05\x00"
         } else {
