@@ -204,7 +204,7 @@ impl Guard {
         if !keys.verify(signed, signature) {
             return Err(failed("a chunk with a wrong signature"));
         }
-        if self.block_len() == 1 {
+        if matches!(self, Self::Signed(_)) {
             return Ok(signed_len);
         }
         let padding = usize::from(*signed.last().unwrap_or(&0));
