@@ -163,7 +163,7 @@ fn frame() {
 }
 
 fn channel() {
-    for protection in 0..11_u8 {
+    for protection in 0..17_u8 {
         // Two messages and an abort, sent, changed on the way, renewed, delivered.
         let steps: &[u8] = &[
             0, 9, 0, 0, 0, 1, 3, 1, 2, 3, 0, // a message
