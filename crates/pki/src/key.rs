@@ -87,7 +87,11 @@ impl Key {
             Curve::P384 => &rcgen::PKCS_ECDSA_P384_SHA384,
         });
         let pair = pair.map_err(|_| KeyError::Curve(curve))?;
-        Self::from_der(pair.serialized_der())
+        let der = pair.serialized_der();
+        match version_1(der) {
+            Some(plain) => Self::from_der(&plain),
+            None => Self::from_der(der),
+        }
     }
 
     /// Reads PEM or DER.
@@ -218,6 +222,22 @@ fn inside_pkcs8(der: &[u8]) -> Option<&[u8]> {
     let (_version, rest) = der::take(der::INTEGER, inside)?;
     let (_algorithm, rest) = der::take(der::SEQUENCE, rest)?;
     Some(der::take(der::OCTET_STRING, rest)?.0)
+}
+
+/// A key whose public half stands behind it (RFC 5958, 2, version 2), without that: OpenSSL 3.0 reads no other, and
+/// whoever has the private half has both.
+fn version_1(der: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let (inside, _) = der::take(der::SEQUENCE, der)?;
+    let (version, rest) = der::take(der::INTEGER, inside)?;
+    let (algorithm, rest) = der::take(der::SEQUENCE, rest)?;
+    let (key, behind) = der::take(der::OCTET_STRING, rest)?;
+    if version != [1] || behind.is_empty() {
+        return None;
+    }
+    let mut inside = Zeroizing::new(der::element(der::INTEGER, &[0]));
+    inside.extend(der::element(der::SEQUENCE, algorithm));
+    inside.extend(der::element(der::OCTET_STRING, key));
+    Some(Zeroizing::new(der::element(der::SEQUENCE, &inside)))
 }
 
 /// The other way: a PKCS #1 key in its PKCS #8 wrapping.
