@@ -163,7 +163,7 @@ fn frame() {
 }
 
 fn channel() {
-    for protection in 0..11_u8 {
+    for protection in 0..17_u8 {
         // Two messages and an abort, sent, changed on the way, renewed, delivered.
         let steps: &[u8] = &[
             0, 9, 0, 0, 0, 1, 3, 1, 2, 3, 0, // a message
@@ -383,6 +383,7 @@ fn certificates(plant: &Path) {
         "cert2048.der",
         "cert4096.der",
         "cert256.der",
+        "cert25519.der",
         "cert521.der",
     ] {
         let data = [&[0, 63], &fs::read(keys.join(name)).unwrap()[..]].concat();

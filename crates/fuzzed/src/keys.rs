@@ -37,7 +37,7 @@ pub fn unknown_identity() -> Identity {
 
 /// What two sides agreed on, once for each curve; none for policies without one.
 pub fn agreed(policy: Policy) -> Option<Shared> {
-    static SHARED: LazyLock<[Shared; 2]> = LazyLock::new(|| {
+    static SHARED: LazyLock<[Shared; 3]> = LazyLock::new(|| {
         Curve::ALL.map(|curve| {
             let [client, server] = [(); 2].map(|()| Ephemeral::make(curve).unwrap());
             client.agree(server.public()).unwrap()

@@ -7,18 +7,21 @@ use std::fmt;
 pub enum Curve {
     /// 256 bits; nistP256 in the names of security policies.
     P256,
+    /// Edwards' form of the curve 25519, which signs as Ed25519; curve25519 there.
+    Ed25519,
     /// 384 bits; nistP384 there.
     P384,
 }
 
 impl Curve {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::P256, Self::P384];
+    pub const ALL: [Self; 3] = [Self::P256, Self::Ed25519, Self::P384];
 
     /// Its name with those who write of certificates.
     pub const fn name(self) -> &'static str {
         match self {
             Self::P256 => "P-256",
+            Self::Ed25519 => "Ed25519",
             Self::P384 => "P-384",
         }
     }
@@ -27,6 +30,7 @@ impl Curve {
     pub const fn policy_name(self) -> &'static str {
         match self {
             Self::P256 => "nistP256",
+            Self::Ed25519 => "curve25519",
             Self::P384 => "nistP384",
         }
     }

@@ -78,15 +78,20 @@ impl Key {
         Self::from_der(pair.serialized_der())
     }
 
-    /// A new key on the curve P-256 or P-384. The security policies of RSA take none from applications, those of the
+    /// A new key on a curve. The security policies of RSA take none from applications, those of the
     /// curve no other; authorities may have either.
     pub fn generate_on(curve: Curve) -> Result<Self, KeyError> {
         let pair = rcgen::KeyPair::generate_for(match curve {
             Curve::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+            Curve::Ed25519 => &rcgen::PKCS_ED25519,
             Curve::P384 => &rcgen::PKCS_ECDSA_P384_SHA384,
         });
         let pair = pair.map_err(|_| KeyError::Curve(curve))?;
-        Self::from_der(pair.serialized_der())
+        let der = pair.serialized_der();
+        match version_1(der) {
+            Some(plain) => Self::from_der(&plain),
+            None => Self::from_der(der),
+        }
     }
 
     /// Reads PEM or DER.
@@ -150,6 +155,8 @@ impl Key {
             Some(Curve::P256)
         } else if *algorithm == rcgen::PKCS_ECDSA_P384_SHA384 {
             Some(Curve::P384)
+        } else if *algorithm == rcgen::PKCS_ED25519 {
+            Some(Curve::Ed25519)
         } else {
             None
         }
@@ -167,6 +174,8 @@ impl Key {
             b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"
         } else if *algorithm == rcgen::PKCS_ECDSA_P384_SHA384 {
             b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x03"
+        } else if *algorithm == rcgen::PKCS_ED25519 {
+            b"\x06\x03\x2b\x65\x70"
         } else if *algorithm == rcgen::PKCS_RSA_SHA256 {
             b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0b\x05\x00"
         } else {
@@ -213,6 +222,22 @@ fn inside_pkcs8(der: &[u8]) -> Option<&[u8]> {
     let (_version, rest) = der::take(der::INTEGER, inside)?;
     let (_algorithm, rest) = der::take(der::SEQUENCE, rest)?;
     Some(der::take(der::OCTET_STRING, rest)?.0)
+}
+
+/// A key whose public half stands behind it (RFC 5958, 2, version 2), without that: OpenSSL 3.0 reads no other, and
+/// whoever has the private half has both.
+fn version_1(der: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let (inside, _) = der::take(der::SEQUENCE, der)?;
+    let (version, rest) = der::take(der::INTEGER, inside)?;
+    let (algorithm, rest) = der::take(der::SEQUENCE, rest)?;
+    let (key, behind) = der::take(der::OCTET_STRING, rest)?;
+    if version != [1] || behind.is_empty() {
+        return None;
+    }
+    let mut inside = Zeroizing::new(der::element(der::INTEGER, &[0]));
+    inside.extend(der::element(der::SEQUENCE, algorithm));
+    inside.extend(der::element(der::OCTET_STRING, key));
+    Some(Zeroizing::new(der::element(der::SEQUENCE, &inside)))
 }
 
 /// The other way: a PKCS #1 key in its PKCS #8 wrapping.

@@ -62,12 +62,12 @@ impl KeyRule {
         min_hash: Hash::Sha256,
     };
 
-    /// ECC_nistP256 and ECC_nistP384.
+    /// ECC_nistP256, ECC_curve25519 and ECC_nistP384.
     pub const fn on(curve: Curve) -> Self {
         Self {
             key: KeyWanted::On(curve),
             min_hash: match curve {
-                Curve::P256 => Hash::Sha256,
+                Curve::P256 | Curve::Ed25519 => Hash::Sha256,
                 Curve::P384 => Hash::Sha384,
             },
         }
@@ -81,6 +81,7 @@ impl KeyRule {
             "Basic128Rsa15" | "Basic256" => Some(Self::DEPRECATED),
             "Basic256Sha256" | "Aes128_Sha256_RsaOaep" | "Aes256_Sha256_RsaPss" => Some(Self::RSA),
             "ECC_nistP256" => Some(Self::on(Curve::P256)),
+            "ECC_curve25519" => Some(Self::on(Curve::Ed25519)),
             "ECC_nistP384" => Some(Self::on(Curve::P384)),
             _ => None,
         }

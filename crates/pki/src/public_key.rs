@@ -21,7 +21,7 @@ pub enum PublicKey {
     },
     /// A point on an elliptic curve.
     Elliptic {
-        /// `P-256`, `P-384`, …; `None` for one that is not known here.
+        /// `P-256`, `Ed25519`, …; `None` for one that is not known here.
         curve: Option<&'static str>,
         /// The encoded point.
         point: Vec<u8>,
@@ -38,6 +38,13 @@ pub enum PublicKey {
 impl PublicKey {
     pub(crate) fn read(info: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
         let bytes = info.subject_public_key.data.to_vec();
+        // RFC 8410, 3: without parameters. The parser knows nothing of it.
+        if info.algorithm.algorithm == oid::OID_SIG_ED25519 {
+            return Some(Self::Elliptic {
+                curve: Some(Curve::Ed25519.name()),
+                point: bytes,
+            });
+        }
         Some(match info.parsed().ok()? {
             ParsedKey::RSA(key) => Self::Rsa {
                 bits: bit_length(key.modulus),

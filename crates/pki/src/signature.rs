@@ -209,7 +209,7 @@ fn verifier(
         (Scheme::Ecdsa, Hash::Sha384) if curve == Some("P-384") => {
             &signature::ECDSA_P384_SHA384_ASN1
         }
-        (Scheme::Ed25519, _) => &signature::ED25519,
+        (Scheme::Ed25519, _) if curve == Some("Ed25519") => &signature::ED25519,
         _ => return None,
     })
 }

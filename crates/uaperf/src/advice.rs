@@ -1,6 +1,6 @@
 //! What to try when a server cannot be reached or turns us away.
 
-use load::access::{Access, AccessError, Credentials};
+use load::access::{Access, AccessError, Credentials, Security};
 use load::transport::{CallError, LinkError, ProxyError, TransportStep};
 use pki::StoreError;
 use wire::channel::ChannelError;
@@ -194,9 +194,15 @@ pub fn distrusted(access: &Access) -> String {
         );
     }
     let own = access.store.certificates(pki::store::Place::Own);
+    let other_keys = match access.security {
+        Security::Exactly(it) if it.policy.is_authenticated() => {
+            "; or it derives other keys, as open62541 does with ECC_curve25519: use another --security"
+        }
+        _ => "",
+    };
     format!(
         "most often the server does not trust our certificate yet: move it to the trusted ones on \
-         the server (many list it under \"rejected\"), or give the server the file in {}",
+         the server (many list it under \"rejected\"), or give the server the file in {}{other_keys}",
         own.display()
     )
 }

@@ -96,7 +96,7 @@ fn skipped() {
 #[test]
 fn openssl_asks_our_responder_and_fetches_our_lists() {
     let lab = Bench::new();
-    for (algorithm, hash) in [("rsa2048", ""), ("p256", "-sha256")] {
+    for (algorithm, hash) in [("rsa2048", ""), ("p256", "-sha256"), ("ed25519", "")] {
         let _ = fs::remove_dir_all(lab.path("lab"));
         let at = Lab::at();
         lab.good(&format!(

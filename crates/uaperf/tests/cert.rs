@@ -324,6 +324,10 @@ fn a_certificate_for_each_curve_stands_beside_the_one_of_rsa() {
     assert!(text.contains("elliptic curve P-384"), "{text}");
     assert!(text.contains("ECC_nistP384"), "{text}");
     assert!(text.contains("ECDSA with SHA-384"), "{text}");
+    let text = bench.good("make --curve curve25519");
+    assert!(text.contains("elliptic curve Ed25519"), "{text}");
+    assert!(text.contains("ECC_curve25519"), "{text}");
+    assert!(text.contains("signed as Ed25519"), "{text}");
     let shown = bench.json("show own --json");
     let keys: Vec<_> = shown
         .as_array()
@@ -334,6 +338,7 @@ fn a_certificate_for_each_curve_stands_beside_the_one_of_rsa() {
     let want = [
         "RSA 2048 bits",
         "elliptic curve P-256",
+        "elliptic curve Ed25519",
         "elliptic curve P-384",
     ];
     assert_eq!(keys, want);
@@ -344,7 +349,11 @@ fn a_certificate_for_each_curve_stands_beside_the_one_of_rsa() {
     assert!(again.err.contains("is there already"), "{}", again.err);
     let unknown = bench.cert("make --curve brainpoolP256r1");
     assert_eq!(unknown.code, 2);
-    assert!(unknown.err.contains("nistP256"), "{}", unknown.err);
+    assert!(
+        unknown.err.contains("nistP256, curve25519, nistP384"),
+        "{}",
+        unknown.err
+    );
     let both = bench.cert("make --curve nistP256 --bits 3072");
     assert_eq!(both.code, 2);
 }

@@ -386,3 +386,28 @@ fn a_port_that_is_taken_is_said_with_the_device_and_nothing_is_left() {
     assert_eq!(told.code, 1, "{}", told.err);
     assert!(told.err.contains("cannot write the ledger"), "{}", told.err);
 }
+
+#[test]
+fn a_device_with_a_key_of_ed25519_is_met_under_the_policy_of_its_curve() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[[group]]\nname = \"cell\"\ncount = 1\nport = 0\nkeys = \"Ed25519\"\n";
+    std::fs::write(folder.path().join("devices.toml"), text).unwrap();
+    let landscape = Landscape::start(folder.path(), &["--trust"], 1);
+    let url = landscape.ready[0].0.clone();
+    let probe = |security: &str| {
+        said(
+            folder.path(),
+            &["probe", &url, "--trust", "--security", security],
+        )
+    };
+    for mode in ["Sign", "SignAndEncrypt"] {
+        let security = format!("ECC_curve25519:{mode}");
+        let told = probe(&security);
+        assert_eq!(told.code, 0, "{}", told.err);
+        assert!(told.out.contains(&security), "{}", told.out);
+    }
+    let other = probe("ECC_nistP256:Sign");
+    assert_ne!(other.code, 0);
+    assert!(other.err.contains("ECC_curve25519"), "{}", other.err);
+    assert_eq!(landscape.end(), Some(0));
+}

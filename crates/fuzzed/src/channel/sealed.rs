@@ -3,7 +3,7 @@
 use wire::channel::symmetric::{BODY_AT, ChunkHead, Guard, names};
 use wire::channel::{Protection, all_protections};
 use wire::frame::{ChunkKind, Limits, MessageType};
-use wire::policy::{Exchanged, Keys, Mode, Policy, Sender};
+use wire::policy::{AuthenticatedKeys, Exchanged, Keys, Mode, Place, Sender};
 
 use crate::keys::agreed;
 use crate::script::Script;
@@ -20,30 +20,25 @@ pub fn run(script: &mut Script<'_>) {
         server_nonce: &[1; 32],
         shared: shared.as_ref(),
     };
-    let keys = (protection.policy != Policy::None).then(|| {
-        Keys::of(
-            protection.policy,
-            protection.mode,
-            &exchanged,
-            Sender::Client,
-        )
-        .unwrap()
-    });
+    let Protection { policy, mode } = protection;
+    let keys = Keys::of(policy, mode, &exchanged, Sender::Client);
+    let at_once = AuthenticatedKeys::of(policy, mode, &exchanged, Sender::Client);
+    assert_ne!(keys.is_some(), at_once.is_some());
     let guard = Guard::of(protection, &exchanged, Sender::Client).unwrap();
     match script.below(3) {
         0 => there_and_back(&guard, protection, script),
         1 => {
             let mut chunk = script.rest().to_vec();
             let _ = names(&chunk);
-            let opened = guard.open(&mut chunk);
+            let opened = guard.open(&mut chunk, None);
             // Nobody guesses a signature.
-            assert!(protection.mode == Mode::None || opened.is_err());
+            assert!(mode == Mode::None || opened.is_err());
         }
-        _ => {
-            if let Some(keys) = &keys {
-                by_a_peer(&guard, keys, protection.mode, script);
-            }
-        }
+        _ => match (&keys, &at_once) {
+            (Some(keys), _) if mode != Mode::None => by_a_peer(&guard, keys, mode, script),
+            (_, Some(keys)) => at_once_by_a_peer(&guard, keys, mode, script),
+            _ => {}
+        },
     }
 }
 
@@ -69,7 +64,7 @@ fn there_and_back(guard: &Guard, protection: Protection, script: &mut Script<'_>
     assert_eq!(names(&chunk), Ok((head.channel_id, head.token_id)));
     let at = at % chunk.len();
     chunk[at] ^= change;
-    match guard.open(&mut chunk) {
+    match guard.open(&mut chunk, Some(head.sequence.wrapping_sub(1))) {
         Ok((sequence, request_id, range)) if change == 0 => {
             assert_eq!((sequence, request_id), (head.sequence, head.request_id));
             assert_eq!(chunk[range], body);
@@ -95,7 +90,7 @@ fn by_a_peer(guard: &Guard, keys: &Keys, mode: Mode, script: &mut Script<'_>) {
     if mode == Mode::SignAndEncrypt && keys.encrypt(&mut chunk[SECURED_AT..]).is_err() {
         return;
     }
-    if let Ok((_, _, body)) = guard.open(&mut chunk) {
+    if let Ok((_, _, body)) = guard.open(&mut chunk, None) {
         assert!(BODY_AT <= body.start && body.start <= body.end && body.end <= signed.len());
         if mode == Mode::SignAndEncrypt {
             let padding = &signed[body.end..];
@@ -103,4 +98,32 @@ fn by_a_peer(guard: &Guard, keys: &Keys, mode: Mode, script: &mut Script<'_>) {
             assert_eq!(padding, vec![padding[0]; count + 1]);
         }
     }
+}
+
+/// Where one algorithm encrypts and signs there is no padding to be wrong: what is long enough is a chunk.
+fn at_once_by_a_peer(guard: &Guard, keys: &AuthenticatedKeys, mode: Mode, script: &mut Script<'_>) {
+    let place = Place {
+        token_id: script.u32(),
+        last_sequence: script.u32(),
+    };
+    let mut chunk = vec![0; SECURED_AT];
+    chunk[SECURED_AT - 4..].copy_from_slice(&place.token_id.to_le_bytes());
+    chunk.extend_from_slice(script.rest());
+    let plain = chunk.clone();
+    let clear = match mode {
+        Mode::SignAndEncrypt => SECURED_AT,
+        _ => chunk.len(),
+    };
+    let (clear, secret) = chunk.split_at_mut(clear);
+    let tag = keys.seal(place, clear, secret).unwrap();
+    chunk.extend_from_slice(&tag);
+    let last = place.last_sequence;
+    match guard.open(&mut chunk.clone(), Some(last)) {
+        Ok((_, _, body)) => assert_eq!(body, BODY_AT..plain.len()),
+        Err(error) => assert!(plain.len() < BODY_AT, "{error}"),
+    }
+    assert!(
+        guard.open(&mut chunk, Some(last ^ 1)).is_err(),
+        "another IV"
+    );
 }

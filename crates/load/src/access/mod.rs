@@ -546,6 +546,7 @@ pub fn key_kind(policy: Policy) -> KeyKind {
     match policy.curve() {
         None => KeyKind::Rsa(2048),
         Some(Curve::NistP256) => KeyKind::On(pki::Curve::P256),
+        Some(Curve::Curve25519) => KeyKind::On(pki::Curve::Ed25519),
         Some(Curve::NistP384) => KeyKind::On(pki::Curve::P384),
     }
 }

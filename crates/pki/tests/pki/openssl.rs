@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use pki::{Certificate, Key, Trust};
+use pki::{Certificate, Curve, Key, KeyKind, Trust};
 use tempfile::TempDir;
 
 use crate::plant::{NOW, Plant, expected, key, request};
@@ -50,6 +50,28 @@ fn openssl_reads_our_certificate_as_part_6_wants_it() {
     }
     let fingerprint = text.rsplit("ingerprint=").next().unwrap().replace(':', "");
     assert_eq!(fingerprint.trim(), certificate.thumbprint_hex());
+}
+
+#[test]
+fn openssl_reads_our_keys_of_every_kind() {
+    let folder = TempDir::new().unwrap();
+    let on_curves = Curve::ALL.into_iter().map(KeyKind::On);
+    for kind in std::iter::once(KeyKind::Rsa(2048)).chain(on_curves) {
+        let key = Key::make(kind).unwrap();
+        fs::write(folder.path().join("key.pem"), key.pem().as_bytes()).unwrap();
+        let arguments = "pkey -in key.pem -pubout -outform DER -out public.der";
+        let Some((good, text)) = openssl(folder.path(), arguments) else {
+            return;
+        };
+        assert!(good, "{kind:?}: {text}");
+        let public = fs::read(folder.path().join("public.der")).unwrap();
+        let certificate = request().self_signed(&key, NOW).unwrap();
+        assert!(
+            public.ends_with(certificate.public_key().bytes()),
+            "{kind:?}"
+        );
+        assert!(key.belongs_to(&certificate), "{kind:?}");
+    }
 }
 
 #[test]

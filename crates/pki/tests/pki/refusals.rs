@@ -543,6 +543,7 @@ fn each_policy_takes_keys_of_its_own_kind_only() {
     let kinds = [
         (KeyKind::Rsa(2048), "Basic256Sha256"),
         (KeyKind::On(Curve::P256), "ECC_nistP256"),
+        (KeyKind::On(Curve::Ed25519), "ECC_curve25519"),
         (KeyKind::On(Curve::P384), "ECC_nistP384"),
     ];
     for (kind, own) in kinds {

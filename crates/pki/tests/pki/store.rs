@@ -481,7 +481,12 @@ fn many_may_share_a_key_and_have_certificates_of_their_own_all_the_same() {
 fn an_application_has_a_certificate_for_each_kind_of_key() {
     let (_folder, store) = store();
     let curve = |curve| KeyKind::On(curve);
-    let kinds = [curve(Curve::P384), KeyKind::Rsa(2048), curve(Curve::P256)];
+    let kinds = [
+        curve(Curve::P384),
+        KeyKind::Rsa(2048),
+        curve(Curve::Ed25519),
+        curve(Curve::P256),
+    ];
     let made = kinds.map(|kind| store.own(&request(), kind, NOW).unwrap());
     for (kind, made) in kinds.into_iter().zip(&made) {
         assert_eq!(made.curve(), kind.curve());
@@ -491,13 +496,18 @@ fn an_application_has_a_certificate_for_each_kind_of_key() {
     }
     let all = store.all_own(NOW).unwrap();
     let curves: Vec<_> = all.iter().map(Identity::curve).collect();
-    assert_eq!(curves, [None, Some(Curve::P256), Some(Curve::P384)]);
+    let each = Curve::ALL.map(Some);
+    assert_eq!(curves, [&[None], each.as_slice()].concat());
     assert_eq!(store.find_own(NOW).unwrap().unwrap().curve(), None);
 
     let newer = store
         .make_own(&request(), curve(Curve::P256), NOW.plus_days(1))
         .unwrap();
     let all = store.all_own(NOW.plus_days(1)).unwrap();
-    assert_eq!(all.len(), 3, "it takes the place of one, not of all");
+    assert_eq!(
+        all.len(),
+        kinds.len(),
+        "it takes the place of one, not of all"
+    );
     assert_eq!(all[1].certificate, newer.certificate);
 }

@@ -12,8 +12,9 @@ use wire::types::{GetEndpointsRequest, StatusCode, Variant};
 use crate::client::{Client, for_wire, identity_with};
 use crate::{bench, start};
 
-const ECC: [(Policy, KeyKind); 2] = [
+const ECC: [(Policy, KeyKind); 3] = [
     (Policy::EccNistP256, KeyKind::On(Curve::P256)),
+    (Policy::EccCurve25519, KeyKind::On(Curve::Ed25519)),
     (Policy::EccNistP384, KeyKind::On(Curve::P384)),
 ];
 const RSA: Protection = Protection {
@@ -30,8 +31,10 @@ fn name(password: &str) -> Credentials {
 
 /// With certificates of all kinds, RSA's first.
 fn server() -> (Server, Vec<pki::Identity>) {
-    let kinds = [KeyKind::Rsa(2048), ECC[0].1, ECC[1].1];
-    let own = kinds.map(|kind| identity_with("urn:test:server", kind));
+    let kinds = std::iter::once(KeyKind::Rsa(2048)).chain(ECC.map(|it| it.1));
+    let own: Vec<_> = kinds
+        .map(|kind| identity_with("urn:test:server", kind))
+        .collect();
     let hash = PasswordHash::new(b"bench", [3; 16], NonZeroU32::MIN);
     let server = start(Config {
         identity: Some(own[0].clone()),
@@ -44,7 +47,7 @@ fn server() -> (Server, Vec<pki::Identity>) {
         },
         ..Config::default()
     });
-    (server, own.to_vec())
+    (server, own)
 }
 
 #[test]
@@ -114,20 +117,26 @@ fn each_endpoint_shows_the_certificate_of_its_policy() {
             assert_eq!(other.curve(), policy.curve(), "{policy} {uri}");
         }
     }
-    assert_eq!(on_curves, 4);
+    assert_eq!(on_curves, 2 * ECC.len());
 }
 
 #[test]
 fn a_certificate_of_another_kind_than_the_policy_wants_is_turned_away() {
     let (server, own) = server();
-    let protection = Protection {
-        policy: Policy::EccNistP256,
-        mode: Mode::Sign,
-    };
-    for kind in [KeyKind::Rsa(2048), KeyKind::On(Curve::P384)] {
-        let mine = identity_with("urn:test:client", kind);
-        let refused = Client::connect(server.url(), protection, Some(&mine), Some(&own[1]));
-        // Its own key cannot sign so; the library says it before the server could.
-        assert!(matches!(refused, Err(ChannelError::Security(_))));
+    let kinds = std::iter::once(KeyKind::Rsa(2048)).chain(ECC.map(|it| it.1));
+    let mine: Vec<_> = kinds
+        .map(|kind| (kind, identity_with("urn:test:client", kind)))
+        .collect();
+    for (place, (policy, wanted)) in ECC.into_iter().enumerate() {
+        let protection = Protection {
+            policy,
+            mode: Mode::Sign,
+        };
+        for (_, mine) in mine.iter().filter(|it| it.0 != wanted) {
+            let theirs = Some(&own[place + 1]);
+            let refused = Client::connect(server.url(), protection, Some(mine), theirs);
+            // Its own key cannot sign so; the library says it before the server could.
+            assert!(matches!(refused, Err(ChannelError::Security(_))));
+        }
     }
 }

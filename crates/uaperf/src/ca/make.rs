@@ -73,6 +73,8 @@ enum Algorithm {
     P256,
     #[value(name = "p384")]
     P384,
+    #[value(name = "ed25519")]
+    Ed25519,
 }
 
 impl Algorithm {
@@ -83,6 +85,7 @@ impl Algorithm {
             Self::Rsa4096 => Key::generate(4096),
             Self::P256 => Key::generate_on(Curve::P256),
             Self::P384 => Key::generate_on(Curve::P384),
+            Self::Ed25519 => Key::generate_on(Curve::Ed25519),
         }
     }
 }

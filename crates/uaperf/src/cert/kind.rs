@@ -50,7 +50,11 @@ struct Curve(pki::Curve);
 
 impl clap::ValueEnum for Curve {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self(pki::Curve::P256), Self(pki::Curve::P384)]
+        &[
+            Self(pki::Curve::P256),
+            Self(pki::Curve::Ed25519),
+            Self(pki::Curve::P384),
+        ]
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {

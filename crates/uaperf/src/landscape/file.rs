@@ -117,6 +117,7 @@ const PORT: u16 = 4840;
 /// The kinds of keys by their names.
 const KEYS: &[(&str, Option<Keys>)] = &[
     ("P-256", Some(Keys::Each(KeyKind::On(Curve::P256)))),
+    ("Ed25519", Some(Keys::Each(KeyKind::On(Curve::Ed25519)))),
     ("P-384", Some(Keys::Each(KeyKind::On(Curve::P384)))),
     ("RSA-2048", Some(Keys::Each(KeyKind::Rsa(2048)))),
     ("shared-RSA-2048", Some(Keys::Shared(KeyKind::Rsa(2048)))),

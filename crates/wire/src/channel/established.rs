@@ -35,6 +35,12 @@ impl Numbers {
         outbox.reserve(sealed_len(sequence))
     }
 
+    /// The number of the latest chunk that arrived.
+    #[inline]
+    pub fn last(&self) -> Option<u32> {
+        self.incoming.last()
+    }
+
     /// Whether a chunk of this number may follow; it is the latest then.
     pub fn accept(&mut self, sequence: u32) -> Result<(), ChannelError> {
         Ok(self.incoming.accept(sequence)?)

@@ -61,6 +61,12 @@ impl Incoming {
         Self { rule, last: None }
     }
 
+    /// The latest good number.
+    #[inline]
+    pub fn last(&self) -> Option<u32> {
+        self.last
+    }
+
     /// Whether `number` may follow. If so it is the latest from now on.
     pub fn accept(&mut self, number: u32) -> Result<(), OutOfSequence> {
         let good = match (self.last, self.rule) {

@@ -153,7 +153,8 @@ impl Stream {
             .tokens
             .receiving(token_id, now)
             .ok_or(ChannelError::Token(token_id))?;
-        let (sequence, request_id, body) = token.receiving.open(chunk)?;
+        let last = channel.numbers.last();
+        let (sequence, request_id, body) = token.receiving.open(chunk, last)?;
         channel.numbers.accept(sequence)?;
         channel.tokens.used(token_id);
         let body = range.start + body.start..range.start + body.end;

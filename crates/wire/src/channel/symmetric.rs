@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::{ChannelError, Protection};
 use crate::frame::{ChunkKind, HEADER_LEN, Header, Limits, MessageType};
-use crate::policy::{Exchanged, Keys, Mode, Policy, Sender};
+use crate::policy::authenticated::TAG_LEN;
+use crate::policy::{AuthenticatedKeys, Exchanged, Keys, Mode, Place, Policy, Sender};
 
 /// Header, channel id, token id, sequence number, request id: in front of every body.
 pub const BODY_AT: usize = HEADER_LEN + 4 + 4 + SEQUENCE_HEADER;
@@ -40,6 +41,8 @@ pub enum Guard {
     Signed(Keys),
     /// Chunks are signed and encrypted.
     Secret(Keys),
+    /// Chunks are signed, and encrypted where the mode says so, in one step.
+    Authenticated(Box<AuthenticatedKeys>, Mode),
 }
 
 impl Guard {
@@ -49,35 +52,37 @@ impl Guard {
         exchanged: &Exchanged<'_>,
         sender: Sender,
     ) -> Result<Self, ChannelError> {
-        let keys = || {
-            Keys::of(protection.policy, protection.mode, exchanged, sender)
-                .ok_or_else(|| ChannelError::Security("keys without a shared secret".into()))
-        };
-        match (protection.policy, protection.mode) {
+        let Protection { policy, mode } = protection;
+        let nothing = || ChannelError::Security("keys without a shared secret".into());
+        let keys = || Keys::of(policy, mode, exchanged, sender).ok_or_else(nothing);
+        match (policy, mode) {
             (Policy::None, Mode::None) => Ok(Self::Open),
-            (Policy::None, _) | (_, Mode::None) => Err(ChannelError::Mode(format!(
-                "{} with policy {}",
-                protection.mode, protection.policy
-            ))),
+            (Policy::None, _) | (_, Mode::None) => {
+                Err(ChannelError::Mode(format!("{mode} with policy {policy}")))
+            }
+            (policy, mode) if policy.is_authenticated() => {
+                let keys = AuthenticatedKeys::of(policy, mode, exchanged, sender);
+                Ok(Self::Authenticated(
+                    Box::new(keys.ok_or_else(nothing)?),
+                    mode,
+                ))
+            }
             (_, Mode::Sign) => Ok(Self::Signed(keys()?)),
             (_, Mode::SignAndEncrypt) => Ok(Self::Secret(keys()?)),
         }
     }
 
-    fn keys(&self) -> Option<&Keys> {
-        match self {
-            Self::Open => None,
-            Self::Signed(keys) | Self::Secret(keys) => Some(keys),
-        }
-    }
-
     fn signature_len(&self) -> usize {
-        self.keys().map_or(0, Keys::signature_len)
+        match self {
+            Self::Open => 0,
+            Self::Signed(keys) | Self::Secret(keys) => keys.signature_len(),
+            Self::Authenticated(..) => TAG_LEN,
+        }
     }
 
     fn block_len(&self) -> usize {
         match self {
-            Self::Open | Self::Signed(_) => 1,
+            Self::Open | Self::Signed(_) | Self::Authenticated(..) => 1,
             Self::Secret(keys) => keys.block_len(),
         }
     }
@@ -130,9 +135,19 @@ impl Guard {
             place[16..20].copy_from_slice(&head.sequence.to_le_bytes());
             place[20..24].copy_from_slice(&head.request_id.to_le_bytes());
         }
-        let Some(keys) = self.keys() else { return };
         let (signed, signature) = chunk.split_at_mut(signed_len);
-        keys.sign(signed, signature);
+        match self {
+            Self::Open => return,
+            Self::Signed(keys) | Self::Secret(keys) => keys.sign(signed, signature),
+            Self::Authenticated(keys, mode) => {
+                // A channel's first chunk is an OPN one, and numbers go up by one each time (Part 6, 6.7.2.4).
+                let place = Place {
+                    token_id: head.token_id,
+                    last_sequence: head.sequence.wrapping_sub(1),
+                };
+                return seal(keys, *mode, place, signed, signature);
+            }
+        }
         if let Self::Secret(keys) = self
             && let Some(secret) = chunk.get_mut(SECURED_AT..)
         {
@@ -142,10 +157,14 @@ impl Guard {
         }
     }
 
-    /// Decrypts and verifies a chunk in place. Gives the two numbers that were hidden and where
-    /// the body is. Until this has succeeded no byte of it may be looked at.
-    pub fn open(&self, chunk: &mut [u8]) -> Result<(u32, u32, Range<usize>), ChannelError> {
-        let end = self.unprotect(chunk)?;
+    /// Decrypts and verifies a chunk in place, which came behind one with the sequence number `last`. Gives the two
+    /// numbers that were hidden and where the body is. Until this has succeeded no byte of it may be looked at.
+    pub fn open(
+        &self,
+        chunk: &mut [u8],
+        last: Option<u32>,
+    ) -> Result<(u32, u32, Range<usize>), ChannelError> {
+        let end = self.unprotect(chunk, last)?;
         let numbers = chunk.get(SECURED_AT..BODY_AT).unwrap_or_default();
         let (Some(sequence), Some(request_id)) = (numbers.first_chunk(), numbers.last_chunk())
         else {
@@ -164,9 +183,11 @@ impl Guard {
     }
 
     /// Returns where the body ends.
-    fn unprotect(&self, chunk: &mut [u8]) -> Result<usize, ChannelError> {
-        let Some(keys) = self.keys() else {
-            return Ok(chunk.len());
+    fn unprotect(&self, chunk: &mut [u8], last: Option<u32>) -> Result<usize, ChannelError> {
+        let keys = match self {
+            Self::Open => return Ok(chunk.len()),
+            Self::Signed(keys) | Self::Secret(keys) => keys,
+            Self::Authenticated(keys, mode) => return unseal(keys, *mode, last, chunk),
         };
         let failed = |what: &'static str| ChannelError::Security(what.into());
         if let Self::Secret(keys) = self {
@@ -183,7 +204,7 @@ impl Guard {
         if !keys.verify(signed, signature) {
             return Err(failed("a chunk with a wrong signature"));
         }
-        if self.block_len() == 1 {
+        if matches!(self, Self::Signed(_)) {
             return Ok(signed_len);
         }
         let padding = usize::from(*signed.last().unwrap_or(&0));
@@ -196,6 +217,52 @@ impl Guard {
             return Err(failed("a padding of other bytes than its length"));
         }
         Ok(end)
+    }
+}
+
+/// Signs a chunk, and encrypts it if need be, with its headers in the clear.
+#[inline(never)]
+fn seal(keys: &AuthenticatedKeys, mode: Mode, place: Place, chunk: &mut [u8], tag: &mut [u8]) {
+    let secured_at = secured_at(mode, chunk.len());
+    let (clear, secret) = chunk.split_at_mut(secured_at);
+    match keys.seal(place, clear, secret) {
+        Ok(made) => tag.copy_from_slice(&made),
+        // For 256 GiB only. Nothing may go in the clear, and this the peer will refuse.
+        Err(_) => secret.fill(0),
+    }
+}
+
+/// The other way: where the body ends.
+#[inline(never)]
+fn unseal(
+    keys: &AuthenticatedKeys,
+    mode: Mode,
+    last: Option<u32>,
+    chunk: &mut [u8],
+) -> Result<usize, ChannelError> {
+    let failed = |what: &'static str| ChannelError::Security(what.into());
+    let signed_len = chunk
+        .len()
+        .checked_sub(TAG_LEN)
+        .filter(|&len| len >= BODY_AT)
+        .ok_or_else(|| failed("a chunk too short for its signature"))?;
+    let (_, token_id) = names(chunk)?;
+    let place = Place {
+        token_id,
+        last_sequence: last.unwrap_or(0),
+    };
+    let secured_at = secured_at(mode, signed_len);
+    let (clear, sealed) = chunk.split_at_mut(secured_at);
+    keys.open(place, clear, sealed)
+        .map_err(|_| failed("a chunk with a wrong signature"))?;
+    Ok(signed_len)
+}
+
+/// Where what is encrypted begins in a chunk of this length before its signature: at the end if nothing is.
+fn secured_at(mode: Mode, signed_len: usize) -> usize {
+    match mode {
+        Mode::SignAndEncrypt => SECURED_AT,
+        Mode::None | Mode::Sign => signed_len,
     }
 }
 

@@ -3,8 +3,9 @@
 use aws_lc_rs::hkdf;
 use zeroize::Zeroizing;
 
-use super::symmetric::{Keys, Material, derived, material_len};
-use super::{Curve, Mode, Policy, Shared};
+use super::authenticated::TAG_LEN;
+use super::symmetric::{CipherError, Keys, Material, derived, material_len};
+use super::{AuthenticatedKeys, Curve, Mode, Place, Policy, Shared};
 
 /// Whose chunks keys protect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +39,10 @@ impl Exchanged<'_> {
             return Some(derived(policy, other, own));
         };
         let mut bytes = Material::new([0; 96]);
-        // Part 6, 6.8.1, step 1: where chunks are only signed, the lengths of what encrypts count as 0.
+        // Part 6, 6.8.1, step 1: where chunks are only signed, the lengths of what encrypts count as 0; but for the
+        // algorithm that signs with the key it encrypts with.
         let len = match mode {
-            Mode::Sign => policy.rules().signing_key_len,
+            Mode::Sign if !policy.is_authenticated() => policy.rules().signing_key_len,
             _ => material_len(policy),
         };
         let out = bytes.get_mut(..len)?;
@@ -50,18 +52,63 @@ impl Exchanged<'_> {
     }
 }
 
+/// What encrypts the secret of a user token.
+pub(crate) enum SecretKeys {
+    /// Nothing is signed with them.
+    Unauthenticated(Keys),
+    /// A tag stands behind what is encrypted (Part 6, 6.8.3).
+    Authenticated(Box<AuthenticatedKeys>),
+}
+
+impl SecretKeys {
+    /// By how much what is hidden gets longer.
+    pub fn tag_len(&self) -> usize {
+        match self {
+            Self::Unauthenticated(_) => 0,
+            Self::Authenticated(_) => TAG_LEN,
+        }
+    }
+
+    /// Encrypts what stands behind a head that goes in the clear.
+    pub fn hide(&self, head: &[u8], payload: &mut Vec<u8>) -> Result<(), CipherError> {
+        match self {
+            Self::Unauthenticated(keys) => keys.encrypt(payload),
+            Self::Authenticated(keys) => {
+                let tag = keys.seal(Place::ALONE, head, payload)?;
+                payload.extend_from_slice(&tag);
+                Ok(())
+            }
+        }
+    }
+
+    /// Decrypts what stood behind the head, and leaves off what is no part of it.
+    pub fn reveal(&self, head: &[u8], payload: &mut Vec<u8>) -> Result<(), CipherError> {
+        match self {
+            Self::Unauthenticated(keys) => keys.decrypt(payload),
+            Self::Authenticated(keys) => {
+                let len = keys.open(Place::ALONE, head, payload)?;
+                payload.truncate(len);
+                Ok(())
+            }
+        }
+    }
+}
+
 /// What encrypts the secret of a user token (Part 6, 6.8.3): the sender's ephemeral public key goes first.
 pub(crate) fn secret_keys(
     policy: Policy,
     shared: &Shared,
     (sender, receiver): (&[u8], &[u8]),
-) -> Option<Keys> {
+) -> Option<SecretKeys> {
     let curve = policy.curve()?;
     let mut bytes = Zeroizing::new([0; 32 + 16]);
     let len = material_len(policy).checked_sub(policy.rules().signing_key_len)?;
     let out = bytes.get_mut(..len)?;
     expand(curve, shared, "opcua-secret", (sender, receiver), out);
-    Some(Keys::for_secret(policy, &bytes))
+    Some(match policy.is_authenticated() {
+        true => SecretKeys::Authenticated(Box::new(AuthenticatedKeys::cut(bytes.as_slice())?)),
+        false => SecretKeys::Unauthenticated(Keys::for_secret(policy, &bytes)),
+    })
 }
 
 /// HKDF (RFC 5869) with the hash of the curve's policy. Salt and info are the same (Part 6, 6.8.1).
@@ -70,7 +117,7 @@ fn expand(curve: Curve, shared: &Shared, label: &str, keys: (&[u8], &[u8]), out:
     let len = out.len() as u16;
     let salt = [&len.to_le_bytes(), label.as_bytes(), keys.0, keys.1].concat();
     let algorithm = match curve {
-        Curve::NistP256 => hkdf::HKDF_SHA256,
+        Curve::NistP256 | Curve::Curve25519 => hkdf::HKDF_SHA256,
         Curve::NistP384 => hkdf::HKDF_SHA384,
     };
     let extracted = hkdf::Salt::new(algorithm, &salt).extract(shared.bytes());

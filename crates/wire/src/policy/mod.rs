@@ -4,6 +4,7 @@
 //! below. What it does to bytes lives in two rooms:
 //!
 //! - [`symmetric`]: keys derived from what a token's OPN messages exchanged, which protect MSG and CLO chunks;
+//! - [`authenticated`]: the same where one algorithm encrypts and signs, as it does on the curve 25519;
 //! - [`asymmetric`]: keys of RSA, which protect OPN chunks, sign sessions and hide secrets; keys on
 //!   elliptic curves, which sign only;
 //! - [`ephemeral`]: keys on elliptic curves for one exchange, by which both sides agree on a secret
@@ -14,11 +15,10 @@
 //!
 //! Their OPN chunks are signed and not encrypted, their nonces are public keys, their channel's keys come of
 //! HKDF over what was agreed on, their sequence numbers begin at 0, and secrets of user tokens are an
-//! `EccEncryptedSecret` (Part 4, 7.41.2.5). The policies that encrypt and sign in one step (`_AesGcm`,
-//! `_ChaChaPoly`, and those of the curves 25519 and 448) mask the IV with token id and sequence number
-//! (Part 6, 6.8.1), which nothing here does yet.
+//! `EccEncryptedSecret` (Part 4, 7.41.2.5).
 
 pub mod asymmetric;
+pub mod authenticated;
 pub mod ephemeral;
 pub mod pubsub;
 pub mod symmetric;
@@ -29,6 +29,7 @@ mod hmac;
 mod tests;
 
 pub use asymmetric::{KeyError, KeyUseError, PrivateKey, PublicKey};
+pub use authenticated::{AuthenticatedKeys, Place};
 pub use ephemeral::{AgreeError, Ephemeral, Shared};
 pub(crate) use exchanged::secret_keys;
 pub use exchanged::{Exchanged, Sender};
@@ -58,6 +59,8 @@ pub enum Policy {
     Aes256Sha256RsaPss,
     /// SHA-256, AES-128, ECDSA and ephemeral keys on the curve P-256.
     EccNistP256,
+    /// ChaCha20-Poly1305, Ed25519, and ephemeral keys of X25519.
+    EccCurve25519,
     /// SHA-384, AES-256, ECDSA and ephemeral keys on the curve P-384.
     EccNistP384,
 }
@@ -67,32 +70,43 @@ pub enum Policy {
 pub enum Curve {
     /// NIST P-256.
     NistP256,
+    /// 25519: X25519 agrees (RFC 7748), and Ed25519 signs (RFC 8032).
+    Curve25519,
     /// NIST P-384.
     NistP384,
 }
 
 impl Curve {
     /// Every curve.
-    pub const ALL: [Self; 2] = [Self::NistP256, Self::NistP384];
+    pub const ALL: [Self; 3] = [Self::NistP256, Self::Curve25519, Self::NistP384];
 
     /// Its name in security policies.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NistP256 => "nistP256",
+            Self::Curve25519 => "curve25519",
             Self::NistP384 => "nistP384",
         }
     }
 
-    /// Bits of a coordinate.
+    /// Bits of a coordinate, as they are written.
     pub const fn bits(self) -> usize {
         match self {
-            Self::NistP256 => 256,
+            Self::NistP256 | Self::Curve25519 => 256,
             Self::NistP384 => 384,
         }
     }
 
-    /// Bytes of a point and of a signature: two numbers, big-endian (Part 7).
-    pub const fn pair_len(self) -> usize {
+    /// Bytes of an ephemeral public key: both coordinates, big-endian (Part 7), or one, little-endian (RFC 7748, 5).
+    pub const fn point_len(self) -> usize {
+        match self {
+            Self::NistP256 | Self::NistP384 => self.bits() / 4,
+            Self::Curve25519 => self.bits() / 8,
+        }
+    }
+
+    /// Bytes of a signature: two numbers of this length (Part 7; RFC 8032, 5.1.6).
+    pub const fn signature_len(self) -> usize {
         self.bits() / 4
     }
 }
@@ -117,6 +131,8 @@ struct Rules {
     /// DerivedSignatureKeyLength, in bytes.
     signing_key_len: usize,
     cipher: Option<Cipher>,
+    /// Chunks are encrypted and signed in one step, by ChaCha20-Poly1305: there is neither digest nor cipher then.
+    authenticated: bool,
     signature: Option<Signature>,
     encryption: Option<Encryption>,
 }
@@ -142,8 +158,8 @@ enum Signature {
     Pkcs1Sha1,
     Pkcs1Sha256,
     PssSha256,
-    /// With the hash that is as long as the curve's numbers.
-    Ecdsa,
+    /// That of the curve: ECDSA with the hash that is as long as its numbers, or Ed25519.
+    OnCurve,
 }
 
 /// AsymmetricEncryptionAlgorithm.
@@ -165,6 +181,7 @@ const NONE: Rules = Rules {
     digest: None,
     signing_key_len: 0,
     cipher: None,
+    authenticated: false,
     signature: None,
     encryption: None,
 };
@@ -180,6 +197,7 @@ const BASIC128_RSA15: Rules = Rules {
     digest: Some(Digest::Sha1),
     signing_key_len: 16,
     cipher: Some(Cipher::Aes128),
+    authenticated: false,
     signature: Some(Signature::Pkcs1Sha1),
     encryption: Some(Encryption::Pkcs1v15),
 };
@@ -205,6 +223,7 @@ const BASIC256_SHA256: Rules = Rules {
     digest: Some(Digest::Sha256),
     signing_key_len: 32,
     cipher: Some(Cipher::Aes256),
+    authenticated: false,
     signature: Some(Signature::Pkcs1Sha256),
     encryption: Some(Encryption::OaepSha1),
 };
@@ -229,20 +248,34 @@ const ECC_NIST_P256: Rules = Rules {
     uri: "http://opcfoundation.org/UA/SecurityPolicy#ECC_nistP256",
     deprecated: false,
     legacy_sequence_numbers: false,
-    nonce_len: Curve::NistP256.pair_len(),
+    nonce_len: Curve::NistP256.point_len(),
     curve: Some(Curve::NistP256),
     key_bits: 256..=256,
     digest: Some(Digest::Sha256),
     signing_key_len: 32,
     cipher: Some(Cipher::Aes128),
-    signature: Some(Signature::Ecdsa),
+    authenticated: false,
+    signature: Some(Signature::OnCurve),
     encryption: None,
+};
+
+const ECC_CURVE25519: Rules = Rules {
+    name: "ECC_curve25519",
+    uri: "http://opcfoundation.org/UA/SecurityPolicy#ECC_curve25519",
+    nonce_len: Curve::Curve25519.point_len(),
+    curve: Some(Curve::Curve25519),
+    digest: None,
+    // Part 6, 6.8.1, step 1: with AuthenticatedEncryption no key of its own signs.
+    signing_key_len: 0,
+    cipher: None,
+    authenticated: true,
+    ..ECC_NIST_P256
 };
 
 const ECC_NIST_P384: Rules = Rules {
     name: "ECC_nistP384",
     uri: "http://opcfoundation.org/UA/SecurityPolicy#ECC_nistP384",
-    nonce_len: Curve::NistP384.pair_len(),
+    nonce_len: Curve::NistP384.point_len(),
     curve: Some(Curve::NistP384),
     key_bits: 384..=384,
     digest: Some(Digest::Sha384),
@@ -253,7 +286,7 @@ const ECC_NIST_P384: Rules = Rules {
 
 impl Policy {
     /// Every policy, weakest first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::None,
         Self::Basic128Rsa15,
         Self::Basic256,
@@ -261,6 +294,7 @@ impl Policy {
         Self::Aes128Sha256RsaOaep,
         Self::Aes256Sha256RsaPss,
         Self::EccNistP256,
+        Self::EccCurve25519,
         Self::EccNistP384,
     ];
 
@@ -283,6 +317,7 @@ impl Policy {
             Self::Aes128Sha256RsaOaep => &AES128_SHA256_RSA_OAEP,
             Self::Aes256Sha256RsaPss => &AES256_SHA256_RSA_PSS,
             Self::EccNistP256 => &ECC_NIST_P256,
+            Self::EccCurve25519 => &ECC_CURVE25519,
             Self::EccNistP384 => &ECC_NIST_P384,
         }
     }
@@ -327,9 +362,15 @@ impl Policy {
         self.rules().deprecated
     }
 
+    /// Whether chunks are encrypted and signed in one step, by [`AuthenticatedKeys`] and not by [`Keys`].
+    pub const fn is_authenticated(self) -> bool {
+        self.rules().authenticated
+    }
+
     /// Length of the signature of a MSG or CLO chunk in bytes; 0 for [`Policy::None`].
     pub const fn symmetric_signature_len(self) -> usize {
         match self.rules().digest {
+            None if self.is_authenticated() => authenticated::TAG_LEN,
             None => 0,
             Some(Digest::Sha1) => 20,
             Some(Digest::Sha256) => 32,
@@ -347,7 +388,7 @@ impl Policy {
     /// (Part 4, 7.37).
     pub const fn asymmetric_signature_uri(self) -> Option<&'static str> {
         match self.rules().signature {
-            None | Some(Signature::Ecdsa) => None,
+            None | Some(Signature::OnCurve) => None,
             Some(Signature::Pkcs1Sha1) => Some("http://www.w3.org/2000/09/xmldsig#rsa-sha1"),
             Some(Signature::Pkcs1Sha256) => {
                 Some("http://www.w3.org/2001/04/xmldsig-more#rsa-sha256")

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use aws_lc_rs::hmac as long;
 
 use super::hmac::{HmacSha1, HmacSha256};
-use super::{Cipher, Digest, Exchanged, Mode, Policy, Sender};
+use super::{Cipher, Digest, Exchanged, Mode, Policy, Sender, authenticated};
 
 const BLOCK: usize = 16;
 
@@ -51,6 +51,15 @@ pub enum CipherError {
         /// The length that was given.
         len: usize,
     },
+    /// More than one key may encrypt at once.
+    #[error("{len} bytes are too many to be encrypted at once")]
+    TooLong {
+        /// The length that was given.
+        len: usize,
+    },
+    /// What was decrypted is not what was signed.
+    #[error("a wrong signature")]
+    Signature,
 }
 
 /// What encrypts one direction of a channel, in the open: for a log of keys, and for nothing else.
@@ -65,7 +74,7 @@ pub struct DirectionKeys {
 }
 
 impl DirectionKeys {
-    /// The same as [`Keys::of`] has inside; none for [`Policy::None`].
+    /// The same as [`Keys::of`] has inside; none for [`Policy::None`], and where it has none.
     pub(crate) fn of(policy: Policy, exchanged: &Exchanged<'_>, sender: Sender) -> Option<Self> {
         Self::cut(
             policy,
@@ -117,6 +126,9 @@ pub(super) type Material = Zeroizing<[u8; 48 + 32 + BLOCK]>;
 /// How many bytes of [`Material`] a policy uses.
 pub(super) fn material_len(policy: Policy) -> usize {
     let rules = policy.rules();
+    if rules.authenticated {
+        return authenticated::MATERIAL_LEN;
+    }
     rules
         .cipher
         .map_or(0, |cipher| rules.signing_key_len + cipher.key_len() + BLOCK)
@@ -141,13 +153,16 @@ impl Keys {
     }
 
     /// The keys that one side sends with, of what both exchanged; none if they agreed on nothing though the policy
-    /// wants it.
+    /// wants it, or if it has [others](super::AuthenticatedKeys).
     pub fn of(
         policy: Policy,
         mode: Mode,
         exchanged: &Exchanged<'_>,
         sender: Sender,
     ) -> Option<Self> {
+        if policy.is_authenticated() {
+            return None;
+        }
         Some(Self::cut(
             policy,
             &exchanged.material(policy, mode, sender)?,

@@ -4,6 +4,7 @@
 //! TypeId, EncodingMask, Length | SecurityPolicyUri, Certificate, SigningTime
 //! KeyDataLength | SenderPublicKey, ReceiverPublicKey
 //! encrypted: Nonce, Secret, PayloadPadding, PayloadPaddingSize
+//! where one algorithm encrypts and signs: its tag, over all before (Part 6, 6.8.3)
 //! Signature of all before
 //! ```
 
@@ -81,16 +82,17 @@ pub(super) fn hide(
     debug_assert!(padding <= 32);
     payload.resize(with_padding, padding as u8);
     payload.extend_from_slice(&(padding as u16).to_le_bytes());
-    keys.encrypt(&mut payload)
-        .map_err(|_| KeyUseError::Failed)?;
-    out.extend_from_slice(&payload);
 
     // The length counts what is behind it.
-    let behind = out.len() - length_at - LENGTH + sender.key.signature_len();
+    let sealed_len = payload.len() + keys.tag_len();
+    let behind = out.len() - length_at - LENGTH + sealed_len + sender.key.signature_len();
     let behind = u32::try_from(behind).map_err(|_| KeyUseError::Failed)?;
     if let Some(place) = out.get_mut(length_at..length_at + LENGTH) {
         place.copy_from_slice(&behind.to_le_bytes());
     }
+    let sealed = keys.hide(&out, &mut payload);
+    sealed.map_err(|_| KeyUseError::Failed)?;
+    out.extend_from_slice(&payload);
     let signature = sender.key.sign(policy, &out)?;
     out.extend_from_slice(&signature);
     Ok(out)
@@ -136,9 +138,11 @@ pub(super) fn reveal(
     }
     let shared = own.agree(head.sender).map_err(|_| WrongSecret)?;
     let keys = secret_keys(policy, &shared, (head.sender, own.public())).ok_or(WrongSecret)?;
-    let payload = signed.get(head.payload_at..).ok_or(WrongSecret)?;
+    let (clear, payload) = signed
+        .split_at_checked(head.payload_at)
+        .ok_or(WrongSecret)?;
     let mut payload = Zeroizing::new(payload.to_vec());
-    keys.decrypt(&mut payload).map_err(|_| WrongSecret)?;
+    keys.reveal(clear, &mut payload).map_err(|_| WrongSecret)?;
 
     let mut reader = Reader::new(&payload);
     let mut bytes = || reader.bytes().ok().flatten().unwrap_or_default();

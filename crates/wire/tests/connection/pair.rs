@@ -7,7 +7,7 @@ use std::time::Duration;
 use wire::certificate::Certificate;
 use wire::channel::{ChannelError, Identity, Protection, Random};
 use wire::client::{self, RequestId};
-use wire::policy::PrivateKey;
+use wire::policy::{Curve, PrivateKey};
 use wire::server;
 use wire::time::{Instant, Now};
 
@@ -20,10 +20,12 @@ macro_rules! key_file {
     };
 }
 
-pub fn identity(bits: usize) -> Identity {
-    let (certificate, key): (&[u8], &[u8]) = match bits {
+/// By the number in the names of its files.
+pub fn identity(number: usize) -> Identity {
+    let (certificate, key): (&[u8], &[u8]) = match number {
         256 => (key_file!("cert256.der"), key_file!("ecc256.der")),
         384 => (key_file!("cert384.der"), key_file!("ecc384.der")),
+        25519 => (key_file!("cert25519.der"), key_file!("ecc25519.der")),
         1024 => (key_file!("cert1024.der"), key_file!("rsa1024.der")),
         2048 => (key_file!("cert2048.der"), key_file!("rsa2048.der")),
         3072 => (key_file!("cert3072.der"), key_file!("rsa3072.der")),
@@ -93,15 +95,19 @@ pub struct Pair {
 
 pub fn configs(protection: Protection, bits: usize) -> (client::Config, server::Config) {
     let secured = protection != Protection::NONE;
-    // A curve has one length only.
-    let bits = protection.policy.curve().map_or(bits, |it| it.bits());
+    let number = match protection.policy.curve() {
+        None => bits,
+        // A curve has one length only.
+        Some(Curve::Curve25519) => 25519,
+        Some(curve) => curve.bits(),
+    };
     let mut client = client::Config::new("opc.tcp://plant:4840/line", random(1));
     let mut server = server::Config::new(77, random(2));
     client.protection = protection;
     if secured {
-        client.identity = Some(identity(bits));
-        client.server = Some(identity(bits).certificate);
-        server.identities = Some(identity(bits)).into();
+        client.identity = Some(identity(number));
+        client.server = Some(identity(number).certificate);
+        server.identities = Some(identity(number)).into();
         server.protections.push(protection);
     }
     (client, server)

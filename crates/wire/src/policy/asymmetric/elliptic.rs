@@ -1,5 +1,6 @@
-//! Keys on elliptic curves: they sign with ECDSA, and do nothing else. A signature is two numbers, big-endian and as
-//! long as the curve's (Part 7), not the DER that certificates have.
+//! Keys on elliptic curves: they sign with ECDSA or Ed25519, and do nothing else. A signature of ECDSA is two numbers,
+//! big-endian and as long as the curve's (Part 7), not the DER that certificates have; that of Ed25519 is the same
+//! everywhere (RFC 8032, 5.1.6).
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,8 +8,8 @@ use std::sync::Arc;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED,
-    ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm,
-    EcdsaVerificationAlgorithm, KeyPair, ParsedPublicKey,
+    ECDSA_P384_SHA384_FIXED_SIGNING, ED25519, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair,
+    KeyPair, ParsedPublicKey, VerificationAlgorithm,
 };
 
 use super::{KeyError, KeyUseError};
@@ -20,18 +21,48 @@ pub(super) struct EllipticPrivate(Arc<Private>);
 
 struct Private {
     curve: Curve,
-    pair: EcdsaKeyPair,
+    pair: Pair,
     public: EllipticPublic,
+}
+
+enum Pair {
+    Ecdsa(Box<EcdsaKeyPair>),
+    Ed25519(Box<Ed25519KeyPair>),
+}
+
+impl Pair {
+    /// Of PKCS #8; none if the key is not on this curve.
+    fn read(curve: Curve, der: &[u8]) -> Option<Self> {
+        let ecdsa = |algorithm: &'static EcdsaSigningAlgorithm| {
+            let pair = EcdsaKeyPair::from_pkcs8(algorithm, der).ok()?;
+            Some(Self::Ecdsa(Box::new(pair)))
+        };
+        match curve {
+            Curve::NistP256 => ecdsa(&ECDSA_P256_SHA256_FIXED_SIGNING),
+            Curve::NistP384 => ecdsa(&ECDSA_P384_SHA384_FIXED_SIGNING),
+            Curve::Curve25519 => {
+                let pair = Ed25519KeyPair::from_pkcs8(der).ok()?;
+                Some(Self::Ed25519(Box::new(pair)))
+            }
+        }
+    }
+
+    fn public(&self) -> &[u8] {
+        match self {
+            Self::Ecdsa(pair) => pair.public_key().as_ref(),
+            Self::Ed25519(pair) => pair.public_key().as_ref(),
+        }
+    }
 }
 
 impl EllipticPrivate {
     /// Reads PKCS #8; none if it is no key on one of the curves.
     pub fn from_pkcs8(der: &[u8]) -> Option<Result<Self, KeyError>> {
         let (curve, pair) = Curve::ALL.into_iter().find_map(|curve| {
-            let pair = EcdsaKeyPair::from_pkcs8(signing(curve), der).ok()?;
+            let pair = Pair::read(curve, der)?;
             Some((curve, pair))
         })?;
-        let public = EllipticPublic::new(curve, pair.public_key().as_ref());
+        let public = EllipticPublic::new(curve, pair.public());
         Some(public.map(|public| {
             Self(Arc::new(Private {
                 curve,
@@ -50,7 +81,10 @@ impl EllipticPrivate {
     }
 
     pub fn sign(&self, data: &[u8]) -> Result<Vec<u8>, KeyUseError> {
-        let signature = self.0.pair.sign(&SystemRandom::new(), data);
+        let signature = match &self.0.pair {
+            Pair::Ecdsa(pair) => pair.sign(&SystemRandom::new(), data),
+            Pair::Ed25519(pair) => pair.try_sign(data),
+        };
         let signature = signature.map_err(|_| KeyUseError::Failed)?;
         Ok(signature.as_ref().to_vec())
     }
@@ -75,7 +109,7 @@ struct Public {
 }
 
 impl EllipticPublic {
-    /// From an encoded point (SEC 1, 2.3.3), which has to be on the curve.
+    /// From an encoded point (SEC 1, 2.3.3; RFC 8032, 5.1.2), which has to be on the curve.
     pub fn new(curve: Curve, point: &[u8]) -> Result<Self, KeyError> {
         let key = ParsedPublicKey::new(verifying(curve), point).map_err(|_| KeyError::Malformed)?;
         Ok(Self(Arc::new(Public {
@@ -110,15 +144,9 @@ impl fmt::Debug for EllipticPublic {
     }
 }
 
-fn signing(curve: Curve) -> &'static EcdsaSigningAlgorithm {
+fn verifying(curve: Curve) -> &'static dyn VerificationAlgorithm {
     match curve {
-        Curve::NistP256 => &ECDSA_P256_SHA256_FIXED_SIGNING,
-        Curve::NistP384 => &ECDSA_P384_SHA384_FIXED_SIGNING,
-    }
-}
-
-fn verifying(curve: Curve) -> &'static EcdsaVerificationAlgorithm {
-    match curve {
+        Curve::Curve25519 => &ED25519,
         Curve::NistP256 => &ECDSA_P256_SHA256_FIXED,
         Curve::NistP384 => &ECDSA_P384_SHA384_FIXED,
     }

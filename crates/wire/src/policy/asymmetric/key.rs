@@ -59,7 +59,7 @@ impl PrivateKey {
     pub fn signature_len(&self) -> usize {
         match &self.private {
             Private::Rsa(key) => key.modulus_len(),
-            Private::Elliptic(key) => key.curve().pair_len(),
+            Private::Elliptic(key) => key.curve().signature_len(),
         }
     }
 
@@ -142,6 +142,11 @@ impl PublicKey {
         if *algorithm == oid::OID_PKCS1_RSAENCRYPTION {
             return Ok(RsaPublic::from_info(info)?.into());
         }
+        // RFC 8410, 3: the curve by its algorithm, without parameters.
+        if *algorithm == oid::OID_SIG_ED25519 {
+            let point = &info.subject_public_key.data;
+            return Ok(EllipticPublic::new(Curve::Curve25519, point)?.into());
+        }
         // RFC 5480, 2.1.1: the curve by its name, or it is one that nobody here has heard of.
         let parameters = info.algorithm.parameters.as_ref();
         let curve = parameters.and_then(|any| any.as_oid().ok());
@@ -191,7 +196,7 @@ impl PublicKey {
     pub fn signature_len(&self) -> usize {
         match &self.0 {
             Public::Rsa(key) => key.modulus_len(),
-            Public::Elliptic(key) => key.curve().pair_len(),
+            Public::Elliptic(key) => key.curve().signature_len(),
         }
     }
 

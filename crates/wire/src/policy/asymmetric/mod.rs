@@ -33,7 +33,7 @@ pub enum KeyError {
     },
     /// A key of another kind, such as another elliptic curve.
     #[error(
-        "a key that is neither of RSA nor on the curves P-256 and P-384, which are all we have"
+        "a key that is neither of RSA nor on the curves P-256, P-384 and 25519, which are all we have"
     )]
     Kind,
 }

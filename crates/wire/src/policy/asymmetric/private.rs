@@ -124,7 +124,7 @@ impl RsaPrivate {
             Signature::Pkcs1Sha256 => &signature::RSA_PKCS1_SHA256,
             // Salt as long as the digest, 32 bytes (Part 7, RSA-PSS-SHA2-256).
             Signature::PssSha256 => &signature::RSA_PSS_SHA256,
-            Signature::Ecdsa => return Err(KeyUseError::Kind { policy }),
+            Signature::OnCurve => return Err(KeyUseError::Kind { policy }),
         };
         let fast = self.0.fast.as_ref().ok_or(KeyUseError::Failed)?;
         let mut signature = vec![0; self.modulus_len()];

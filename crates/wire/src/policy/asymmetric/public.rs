@@ -116,7 +116,7 @@ impl RsaPublic {
             (Signature::Pkcs1Sha1, _) => &self.0.sha1,
             (Signature::Pkcs1Sha256, Some(fast)) => &fast.pkcs1,
             (Signature::PssSha256, Some(fast)) => &fast.pss,
-            (Signature::Ecdsa, _) | (_, None) => return false,
+            (Signature::OnCurve, _) | (_, None) => return false,
         };
         key.verify_sig(data, signature).is_ok()
     }

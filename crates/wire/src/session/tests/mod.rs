@@ -56,13 +56,18 @@ static OLD_CLIENT: LazyLock<Identity> = LazyLock::new(|| identity!("1024"));
 static USER: LazyLock<Identity> = LazyLock::new(|| identity!("4096"));
 
 /// The same for all three of them.
-static ON_CURVES: LazyLock<[Identity; 2]> =
-    LazyLock::new(|| [identity!("256", "ecc"), identity!("384", "ecc")]);
+static ON_CURVES: LazyLock<[Identity; 3]> = LazyLock::new(|| {
+    [
+        identity!("256", "ecc"),
+        identity!("25519", "ecc"),
+        identity!("384", "ecc"),
+    ]
+});
 
 fn on_curve(policy: Policy) -> Option<Identity> {
     let curve = policy.curve()?;
-    let bits = |it: &&Identity| it.key.bits() == curve.bits();
-    ON_CURVES.iter().find(bits).cloned()
+    let on_it = |it: &&Identity| it.key.curve() == Some(curve);
+    ON_CURVES.iter().find(on_it).cloned()
 }
 
 fn server_identity(policy: Policy) -> Identity {
