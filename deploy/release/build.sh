@@ -76,7 +76,9 @@ build() {
     local target=$1
     case $target in
         x86_64-unknown-linux-musl)
-            have musl-gcc || die "no C compiler for $target" "apt-get install musl-tools" ;;
+            have musl-gcc || die "no C compiler for $target" "apt-get install musl-tools"
+            # Addresses that are put right at the start take 14 kB instead of 2.6 MB.
+            export CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS="-C link-arg=-Wl,-z,pack-relative-relocs" ;;
         aarch64-unknown-linux-musl)
             # Debian has none for musl: one of a cross toolchain, or Zig, which has musl's headers; then Rust's own linker links.
             if [ -z "${ZIG:-}" ] && have aarch64-linux-musl-gcc; then
