@@ -172,6 +172,7 @@ fn listen(place: Place) -> anyhow::Result<(Duration, u64)> {
         ahead_ns: Some(0),
     };
     let knowledge = Knowledge {
+        choice: load::pubsub::Choice::default(),
         keys: KeyRing::new(None, Tolerance::NONE),
         feed: None,
         tolerance: Tolerance::NONE,

@@ -33,7 +33,7 @@ pub enum Told {
     /// How they are.
     Look {
         /// What they counted.
-        counted: plant::Counted,
+        counted: Box<plant::Counted>,
         /// Of its process.
         memory: Option<u64>,
     },
@@ -141,7 +141,10 @@ pub fn carry_out(role: &Serves, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
         if now >= next {
             next = now + EVERY;
             let Look { counted, memory } = live::look(&running.watches, &mut process);
-            tell(&Told::Look { counted, memory });
+            tell(&Told::Look {
+                counted: Box::new(counted),
+                memory,
+            });
         }
         let due = schedule
             .peek()

@@ -234,7 +234,7 @@ impl Crew<'_> {
                     certificates_ns,
                 }) => agent.up = Some((urls, Duration::from_nanos(certificates_ns))),
                 Ok(Told::Look { counted, memory }) => {
-                    agent.counted = counted;
+                    agent.counted = *counted;
                     agent.memory = memory;
                 }
                 Ok(Told::Struck(it)) => {
