@@ -1,17 +1,19 @@
 //! Ctrl-C, and SIGTERM and SIGHUP with it. What the first one does is the command's; the second one quits, whatever the
-//! command is at.
+//! command is at. The time limit of `--max-time` is an interrupt, too, but one that no signal brings.
 //!
 //! Nothing else in the program sets a handler, and nothing else ends the process from within: whoever takes something that
 //! outlives the process says here how it is given back.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::Context;
 use judge::Exit;
 use load::engine::Control;
+use plan::unit::duration;
 
 use crate::screen::tell;
 
@@ -35,6 +37,18 @@ static QUITTING: AtomicBool = AtomicBool::new(false);
 /// Giving back may take so long: a command that was started has three seconds to end by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// So long a command may take to end in good order once its time is over. It awaits answers, closes sessions and writes what it
+/// has meanwhile; a command that still waits then quits without a result.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// What the first interrupt does; none where it quits.
+static FIRST: Mutex<Option<Doing>> = Mutex::new(None);
+
+type Doing = Box<dyn FnOnce() + Send>;
+
+/// The time limit, once it is reached.
+static REACHED: OnceLock<Duration> = OnceLock::new();
+
 /// Before this process quits, `how` gives back what was taken. It may be called when all was given back already.
 pub fn before_quitting(taken: Taken, how: fn()) {
     if let Some(place) = GIVE_BACK.get(taken as usize) {
@@ -45,12 +59,53 @@ pub fn before_quitting(taken: Taken, how: fn()) {
 /// From now on the first Ctrl-C does this, and the second one quits. Before anything shows that the program is at work: who
 /// sees it may interrupt it.
 pub fn first(doing: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
-    let mut doing = Some(doing);
-    ctrlc::set_handler(move || match doing.take() {
+    *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(doing));
+    ctrlc::set_handler(interrupted)?;
+    Ok(())
+}
+
+fn interrupted() {
+    let doing = FIRST.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match doing {
         Some(doing) => doing(),
         None => quit(Exit::Interrupted),
-    })?;
+    }
+}
+
+/// After this time the command is interrupted, whether or not it takes signals. If it has not ended within [`GRACE`] it quits.
+pub fn after(limit: Duration) -> anyhow::Result<()> {
+    let waits = move || {
+        thread::sleep(limit);
+        REACHED.get_or_init(|| limit);
+        give_back(Taken::Terminal);
+        tell!("\n{}", reason(limit));
+        interrupted();
+        thread::sleep(GRACE);
+        tell!(
+            "it has not ended {} later; it quits without a result",
+            duration::typed(GRACE)
+        );
+        quit(Exit::Interrupted);
+    };
+    thread::Builder::new()
+        .name("time limit".to_owned())
+        .spawn(waits)
+        .context("cannot keep --max-time")?;
     Ok(())
+}
+
+/// The time limit, if it was that which interrupted the command.
+pub fn limit() -> Option<Duration> {
+    REACHED.get().copied()
+}
+
+/// What interrupted the command.
+pub fn why() -> String {
+    limit().map_or_else(|| "interrupted".to_owned(), reason)
+}
+
+fn reason(limit: Duration) -> String {
+    format!("time limit of {} reached", duration::typed(limit))
 }
 
 /// The first Ctrl-C ends the phase; what was measured is kept.

@@ -92,6 +92,7 @@ mod show;
 mod simulate;
 mod subscribe;
 mod terminal;
+mod time_limit;
 mod trust;
 mod truth;
 mod watch;

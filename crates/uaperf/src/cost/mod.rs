@@ -215,7 +215,7 @@ impl Bench<'_> {
         let levels = per.levels(pace);
         for (n, &level) in levels.iter().enumerate() {
             if self.control.is_stopped() {
-                left_out.push("interrupted".to_owned());
+                left_out.push(interrupt::why());
                 break;
             }
             if !self.args.quiet {

@@ -344,7 +344,7 @@ fn verdict_of_one(it: &ListenerReport, wanted: Option<u64>) -> Verdict {
         ));
     } else if it.interrupted {
         name = "INCOMPLETE";
-        evidence.push("interrupted".to_owned());
+        evidence.push(interrupt::why());
     }
     if it.interrupted {
         exit = Exit::Interrupted;
