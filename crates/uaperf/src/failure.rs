@@ -4,7 +4,7 @@ use std::fmt;
 
 use judge::Exit;
 
-use crate::interrupt;
+use crate::time_limit;
 
 /// A failure that knows its exit code and what to try next.
 #[derive(Debug)]
@@ -38,7 +38,10 @@ impl Failure {
     pub fn interrupted() -> Self {
         Self {
             exit: Exit::Interrupted,
-            ..Self::new(format!("{} before anything was measured", interrupt::why()))
+            ..Self::new(format!(
+                "{} before anything was measured",
+                time_limit::why()
+            ))
         }
     }
 

@@ -16,6 +16,7 @@ use load::engine::Control;
 use plan::unit::duration;
 
 use crate::screen::tell;
+use crate::time_limit;
 
 /// What is given back before this process quits, in this order.
 #[derive(Debug, Clone, Copy)]
@@ -46,9 +47,6 @@ static FIRST: Mutex<Option<Doing>> = Mutex::new(None);
 
 type Doing = Box<dyn FnOnce() + Send>;
 
-/// The time limit, once it is reached.
-static REACHED: OnceLock<Duration> = OnceLock::new();
-
 /// Before this process quits, `how` gives back what was taken. It may be called when all was given back already.
 pub fn before_quitting(taken: Taken, how: fn()) {
     if let Some(place) = GIVE_BACK.get(taken as usize) {
@@ -76,9 +74,9 @@ fn interrupted() {
 pub fn after(limit: Duration) -> anyhow::Result<()> {
     let waits = move || {
         thread::sleep(limit);
-        REACHED.get_or_init(|| limit);
+        time_limit::reach(limit);
         give_back(Taken::Terminal);
-        tell!("\n{}", reason(limit));
+        tell!("\n{}", time_limit::why());
         interrupted();
         thread::sleep(GRACE);
         tell!(
@@ -92,20 +90,6 @@ pub fn after(limit: Duration) -> anyhow::Result<()> {
         .spawn(waits)
         .context("cannot keep --max-time")?;
     Ok(())
-}
-
-/// The time limit, if it was that which interrupted the command.
-pub fn limit() -> Option<Duration> {
-    REACHED.get().copied()
-}
-
-/// What interrupted the command.
-pub fn why() -> String {
-    limit().map_or_else(|| "interrupted".to_owned(), reason)
-}
-
-fn reason(limit: Duration) -> String {
-    format!("time limit of {} reached", duration::typed(limit))
 }
 
 /// The first Ctrl-C ends the phase; what was measured is kept.

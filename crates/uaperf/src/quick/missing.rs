@@ -10,12 +10,12 @@ use record::Tally;
 use record::run::Subscriptions;
 
 use super::result::status_name;
-use crate::interrupt;
+use crate::time_limit;
 
 /// Who ended the phase before its time, if somebody did. A condition of `--abort-on` was asked for.
 pub fn ended_by(phase: &Phase, outcome: &Outcome, control: &Control) -> Option<EndedBy> {
     let by = match outcome.stopped {
-        true if control.is_stopped() => match interrupt::limit() {
+        true if control.is_stopped() => match time_limit::reached() {
             Some(allowed) => EndedBy::Limit { allowed },
             None => EndedBy::Interrupt,
         },

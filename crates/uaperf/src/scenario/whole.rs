@@ -5,7 +5,7 @@ use plan::scenario::{Group, ScenarioPhase};
 use record::Run;
 use record::run::{Host, Kind, Phase as Measured};
 
-use crate::interrupt;
+use crate::time_limit;
 
 /// Phases of a point that were not carried out.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Lacking {
     /// A group that was not begun.
     pub(super) fn left(&mut self, group: &Group, interrupted: bool) {
         let why = match interrupted {
-            true => format!("{} before", interrupt::why()),
+            true => format!("{} before", time_limit::why()),
             false => "what came before it was not done".to_owned(),
         };
         let phases = group.steps.iter().map(|step| Missing::Phase {
