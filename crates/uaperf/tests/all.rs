@@ -43,6 +43,7 @@ mod identity_each;
 mod interrupted;
 mod ipv6;
 mod items_and_nodes;
+mod json_each;
 mod lan;
 mod landscape;
 mod landscape_hosts;
