@@ -222,6 +222,82 @@ mod tests {
         assert_eq!(told(OfAgent::command()), told(Cli::command()));
     }
 
+    /// Commands that print something else, and why.
+    const WITHOUT_JSON: [(&str, &str); 27] = [
+        ("demo", "a walk through the program, to be read"),
+        ("demo pubsub", "a walk through the program, to be read"),
+        ("perfclient", "prints what the test client of 2016 printed"),
+        ("agent", "speaks with its controller on both streams"),
+        ("saturate", "goes on with a search, as that was typed"),
+        ("results rm", "not yet"),
+        ("serve", "a server; its addresses are lines READY URL"),
+        ("fleet serve", "a server; its addresses are lines READY URL"),
+        ("fleet install", "not yet"),
+        (
+            "fleet key",
+            "makes a key file and prints the line for agents",
+        ),
+        ("fleet collect", "writes result files, which are JSON"),
+        ("paper show", "not yet"),
+        (
+            "paper run",
+            "writes indices and result files, which are JSON",
+        ),
+        ("paper pages", "writes pages"),
+        (
+            "rerun",
+            "prints what the command of the result prints, which has --json",
+        ),
+        ("new", "prints a scenario"),
+        ("pubsub keys make", "writes key files"),
+        ("pubsub keys get", "not yet"),
+        ("pubsub keys push", "not yet"),
+        ("plant from", "prints a plant file"),
+        ("plant password", "prints the line of a plant file"),
+        ("report", "writes pages"),
+        ("model fit", "writes a model, which is JSON"),
+        ("model noise", "not yet"),
+        ("model design", "writes a scenario"),
+        ("peers doctor", "not yet"),
+        ("man", "writes manual pages"),
+    ];
+
+    /// The commands that do something, by their words; the options that they have.
+    fn doing<'a>(
+        command: &'a clap::Command,
+        words: &str,
+        all: &mut Vec<(String, &'a clap::Command)>,
+    ) {
+        for sub in command
+            .get_subcommands()
+            .filter(|it| it.get_name() != "help")
+        {
+            let words = format!("{words} {}", sub.get_name()).trim().to_owned();
+            if !sub.is_subcommand_required_set() && sub.get_name() != "completions" {
+                all.push((words.clone(), sub));
+            }
+            doing(sub, &words, all);
+        }
+    }
+
+    #[test]
+    fn every_command_has_json_or_a_reason() {
+        let cli = Cli::command();
+        let mut all = Vec::new();
+        doing(&cli, "", &mut all);
+        let has = |it: &clap::Command| it.get_arguments().any(|arg| arg.get_long() == Some("json"));
+        let without = all.iter().filter(|(_, it)| !has(it));
+        let without: Vec<&str> = without.map(|(words, _)| words.as_str()).collect();
+        let mut wanted = WITHOUT_JSON.map(|(words, _)| words).to_vec();
+        let lack: Vec<_> = without.iter().filter(|it| !wanted.contains(it)).collect();
+        assert!(lack.is_empty(), "they have no --json: {lack:?}");
+        wanted.retain(|words| !without.contains(words));
+        assert!(
+            wanted.is_empty(),
+            "they have --json, or are not there: {wanted:?}"
+        );
+    }
+
     /// What stands behind all commands: where, and the text.
     fn behind(command: &clap::Command, name: &str, all: &mut Vec<(String, String)>) {
         if let Some(text) = command.get_after_help() {

@@ -4,6 +4,8 @@ use std::fmt;
 
 use judge::Exit;
 
+use crate::time_limit;
+
 /// A failure that knows its exit code and what to try next.
 #[derive(Debug)]
 pub struct Failure {
@@ -36,7 +38,10 @@ impl Failure {
     pub fn interrupted() -> Self {
         Self {
             exit: Exit::Interrupted,
-            ..Self::new("interrupted before anything was measured")
+            ..Self::new(format!(
+                "{} before anything was measured",
+                time_limit::why()
+            ))
         }
     }
 

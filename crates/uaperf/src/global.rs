@@ -1,10 +1,20 @@
 //! Options that every subcommand understands.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use plan::unit::duration;
 
-use crate::{log, place, screen};
+use crate::{interrupt, log, place, screen};
+
+/// A command that may take no time would do nothing.
+fn time_limit(text: &str) -> Result<Duration, String> {
+    match duration::parse(text) {
+        Ok(Duration::ZERO) => Err("want more than 0, such as 10m".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
+}
 
 /// Options that every subcommand understands.
 #[derive(Debug, clap::Args)]
@@ -26,6 +36,9 @@ pub struct Global {
     /// Colours in what is printed [default: auto, those of a terminal that shows them, unless NO_COLOR is set]
     #[arg(long, value_name = "WHEN", global = true)]
     color: Option<screen::Colour>,
+    /// Ends the command after so long as Ctrl-C does: what was measured is kept and marked, exit code 130 [default: no limit]
+    #[arg(long, value_name = "DURATION", global = true, value_parser = time_limit)]
+    max_time: Option<Duration>,
     #[command(flatten)]
     log: log::Args,
 }
@@ -35,6 +48,9 @@ impl Global {
     pub fn begin(&self) -> anyhow::Result<()> {
         if let Some(when) = self.color {
             screen::colour(when);
+        }
+        if let Some(limit) = self.max_time {
+            interrupt::after(limit)?;
         }
         Ok(self.log.begin()?)
     }

@@ -1,19 +1,22 @@
 //! Ctrl-C, and SIGTERM and SIGHUP with it. What the first one does is the command's; the second one quits, whatever the
-//! command is at.
+//! command is at. The time limit of `--max-time` is an interrupt, too, but one that no signal brings.
 //!
 //! Nothing else in the program sets a handler, and nothing else ends the process from within: whoever takes something that
 //! outlives the process says here how it is given back.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::Context;
 use judge::Exit;
 use load::engine::Control;
+use plan::unit::duration;
 
 use crate::screen::tell;
+use crate::time_limit;
 
 /// What is given back before this process quits, in this order.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +38,15 @@ static QUITTING: AtomicBool = AtomicBool::new(false);
 /// Giving back may take so long: a command that was started has three seconds to end by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// So long a command may take to end in good order once its time is over. It awaits answers, closes sessions and writes what it
+/// has meanwhile; a command that still waits then quits without a result.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// What the first interrupt does; none where it quits.
+static FIRST: Mutex<Option<Doing>> = Mutex::new(None);
+
+type Doing = Box<dyn FnOnce() + Send>;
+
 /// Before this process quits, `how` gives back what was taken. It may be called when all was given back already.
 pub fn before_quitting(taken: Taken, how: fn()) {
     if let Some(place) = GIVE_BACK.get(taken as usize) {
@@ -45,11 +57,38 @@ pub fn before_quitting(taken: Taken, how: fn()) {
 /// From now on the first Ctrl-C does this, and the second one quits. Before anything shows that the program is at work: who
 /// sees it may interrupt it.
 pub fn first(doing: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
-    let mut doing = Some(doing);
-    ctrlc::set_handler(move || match doing.take() {
+    *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(doing));
+    ctrlc::set_handler(interrupted)?;
+    Ok(())
+}
+
+fn interrupted() {
+    let doing = FIRST.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match doing {
         Some(doing) => doing(),
         None => quit(Exit::Interrupted),
-    })?;
+    }
+}
+
+/// After this time the command is interrupted, whether or not it takes signals. If it has not ended within [`GRACE`] it quits.
+pub fn after(limit: Duration) -> anyhow::Result<()> {
+    let waits = move || {
+        thread::sleep(limit);
+        time_limit::reach(limit);
+        give_back(Taken::Terminal);
+        tell!("\n{}", time_limit::why());
+        interrupted();
+        thread::sleep(GRACE);
+        tell!(
+            "it has not ended {} later; it quits without a result",
+            duration::typed(GRACE)
+        );
+        quit(Exit::Interrupted);
+    };
+    thread::Builder::new()
+        .name("time limit".to_owned())
+        .spawn(waits)
+        .context("cannot keep --max-time")?;
     Ok(())
 }
 

@@ -62,6 +62,7 @@ mod show;
 mod simulate;
 mod size;
 mod tags;
+mod time_limit;
 mod usage;
 mod watch;
 mod written;

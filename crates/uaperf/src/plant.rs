@@ -11,6 +11,7 @@ use std::time::Duration;
 use plan::unit::duration;
 use plant::file::FileError;
 use plant::{PasswordHash, Plant, Profile};
+use serde_json::json;
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
@@ -30,11 +31,17 @@ enum Command {
     Check {
         /// The plant file
         file: PathBuf,
+        /// Write JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Print the file of a profile, or the names of all of them
     Show {
         /// A profile
         profile: Option<String>,
+        /// Write JSON: the names of all, or the text of the file
+        #[arg(long)]
+        json: bool,
     },
     From(Box<from::Args>),
     /// Make the password_hash of a user, from UAPERF_PASSWORD or typed in
@@ -45,10 +52,25 @@ enum Command {
 pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let mut out = screen::out();
     match args.command {
-        Command::Check { file } => {
+        Command::Check { file, json } => {
             let plant = Plant::read(&file).map_err(unusable)?;
             let methods = plant.namespaces.iter().map(|space| space.methods.len());
             let (sources, per_second) = plant.events();
+            if json {
+                let counts = json!({
+                    "file": file,
+                    "name": plant.name,
+                    "variables": plant.variables(),
+                    "methods": methods.sum::<usize>(),
+                    "namespaces": plant.namespaces.len(),
+                    "users": plant.users.len(),
+                    "faults": plant.faults.len(),
+                    "event_sources": sources,
+                    "events_per_s": per_second,
+                });
+                screen::json(&mut out, &counts)?;
+                return Ok(ExitCode::SUCCESS);
+            }
             let mut parts = vec![
                 counted(plant.variables(), "variable"),
                 counted(methods.sum::<usize>() as u64, "method"),
@@ -62,16 +84,27 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             }
             writeln!(out, "{}: {}", plant.name, parts.join(", "))?;
         }
-        Command::Show { profile: None } => {
+        Command::Show {
+            profile: None,
+            json: true,
+        } => {
+            let all = Profile::all().map(|(name, about)| json!({"name": name, "about": about}));
+            screen::json(&mut out, &all.collect::<Vec<_>>())?;
+        }
+        Command::Show { profile: None, .. } => {
             for (name, about) in Profile::all() {
                 writeln!(out, "{name:<16} {about}")?;
             }
         }
         Command::Show {
             profile: Some(name),
+            json,
         } => {
             let text = Profile::text(&name).ok_or_else(|| unknown(&name))?;
-            out.write_all(text.as_bytes())?;
+            match json {
+                true => screen::json(&mut out, &json!({"name": name, "text": text}))?,
+                false => out.write_all(text.as_bytes())?,
+            }
         }
         Command::From(args) => return from::run(*args, global),
         Command::Password => {

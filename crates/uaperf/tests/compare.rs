@@ -505,6 +505,28 @@ fn several_are_beside_each_other_on_a_page() {
         assert!(page.contains(&format!("<h2>{side}</h2>")), "{side}");
     }
     assert_eq!(page.matches("Change against base").count(), 2);
+    // Of both new sides the one that changed more, once on the page.
+    let figures = large(&page);
+    assert!(
+        figures.contains("worse") && figures.contains(", slow"),
+        "{figures}"
+    );
+    assert!(!figures.contains(", same<"), "{figures}");
+    let (_, errors, code) = compare(folder.path(), &["base", "slow", "--report", "one.html"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let page = std::fs::read_to_string(folder.path().join("one.html")).unwrap();
+    let figures = large(&page);
+    assert!(
+        figures.contains("worse") && figures.contains(" to "),
+        "{figures}"
+    );
+}
+
+/// The large figures of a page, which has them once.
+fn large(page: &str) -> &str {
+    let parts: Vec<&str> = page.split("<ul class=\"figures\">").collect();
+    assert_eq!(parts.len(), 2, "{page}");
+    parts[1].split("</ul>").next().unwrap()
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! What was asked and did not happen: less than was planned is INCOMPLETE, however good the rest looks.
 
+use std::time::Duration;
+
+use plan::unit::duration;
 use record::run::{About, Kind, Verdict};
 
 use super::words::time;
@@ -112,6 +115,11 @@ pub enum EndedBy {
     Interrupt,
     /// The key that ends one phase.
     Hand,
+    /// The time limit of the whole command.
+    Limit {
+        /// How long it was allowed to take.
+        allowed: Duration,
+    },
 }
 
 impl Missing {
@@ -127,8 +135,11 @@ impl Missing {
                 planned_ns,
             } => {
                 let ended = match by {
-                    EndedBy::Interrupt => "interrupted",
-                    EndedBy::Hand => "ended by hand",
+                    EndedBy::Interrupt => "interrupted".to_owned(),
+                    EndedBy::Hand => "ended by hand".to_owned(),
+                    EndedBy::Limit { allowed } => {
+                        format!("time limit of {} reached", duration::typed(*allowed))
+                    }
                 };
                 let after = time(*after_ns as f64);
                 match planned_ns {
@@ -313,6 +324,24 @@ mod tests {
             };
             assert_eq!(lowered.notes, notes);
         }
+    }
+
+    #[test]
+    fn a_time_limit_is_named_as_it_was_typed() {
+        let cut = Missing::Time {
+            by: EndedBy::Limit {
+                allowed: Duration::from_secs(600),
+            },
+            after_ns: 598 * S,
+            planned_ns: Some(3600 * S),
+        };
+        let lowered = lower(of(Kind::Valid), &[cut]);
+        assert_eq!(lowered.kind, Kind::Incomplete);
+        let told = lowered.evidence.join("");
+        assert!(
+            told.starts_with("time limit of 10m reached after "),
+            "{told}"
+        );
     }
 
     #[test]

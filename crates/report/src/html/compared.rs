@@ -2,8 +2,10 @@
 
 use judge::compare::{FAILURES, Method, Metric, Outcome, Row};
 use maud::{Markup, html};
+use plan::{Measure, Stat};
 
 use super::contents::Contents;
+use super::head::{self, Large};
 use super::table::{Cell, Table};
 use super::trend;
 use crate::compared::{At, Compared, explained, remark, wanted};
@@ -21,7 +23,7 @@ const fn ink(outcome: Outcome) -> &'static str {
 /// A base and one new side or several.
 pub(super) fn page(all: &[&Compared]) -> Markup {
     match all {
-        [one] => html! { (first(one)) (rest(one, "")) },
+        [one] => html! { (first(one, true)) (rest(one, "")) },
         several => beside(several),
     }
 }
@@ -30,12 +32,13 @@ pub(super) fn page(all: &[&Compared]) -> Markup {
 fn beside(all: &[&Compared]) -> Markup {
     let mut contents = Contents::default();
     for (n, it) in all.iter().enumerate() {
-        let body = html! { (first(it)) (rest(it, &format!("side-{n}-"))) };
+        let body = html! { (first(it, false)) (rest(it, &format!("side-{n}-"))) };
         contents.chapter(format!("side-{n}"), &it.sides.1, body);
     }
     html! {
         section.first aria-label="All of them" {
             h2 { (all.len()) " compared with " (all.first().map_or("", |it| &it.sides.0)) }
+            (head::large(&changes(all)))
             (overview(all).markup())
         }
         (contents.list())
@@ -83,8 +86,64 @@ fn overview(all: &[&Compared]) -> Table {
     }
 }
 
-/// The outcome, and what there is to mind.
-fn first(compared: &Compared) -> Markup {
+/// What one looks for first.
+const FIRST: [Metric; 5] = [
+    Metric::Figure(Measure::Response, Stat::P99),
+    Metric::Figure(Measure::Delay, Stat::P99),
+    Metric::Figure(Measure::Response, Stat::Rate),
+    Metric::Figure(Measure::Response, Stat::Values),
+    Metric::CpuPerRequest,
+];
+
+/// More figures than these are a table.
+const MOST: usize = 5;
+
+/// How far metrics went: of each the largest change of all sides and points.
+fn changes(all: &[&Compared]) -> Vec<Large<String>> {
+    let points: Vec<(&Compared, &At)> = all
+        .iter()
+        .flat_map(|it| it.points.iter().map(move |at| (*it, at)))
+        .collect();
+    let mut metrics: Vec<Metric> = Vec::new();
+    let rows = points.iter().flat_map(|(_, at)| &at.rows);
+    for metric in FIRST.into_iter().chain(rows.map(|row| row.metric)) {
+        if !FAILURES.contains(&metric) && !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    let largest = |metric: Metric| {
+        let of = points.iter().filter_map(|(side, at)| {
+            let row = at.rows.iter().find(|row| row.metric == metric)?;
+            let ratio = row
+                .comparison
+                .ratio
+                .filter(|it| it.is_finite() && *it > 0.0)?;
+            Some((*side, *at, row, ratio))
+        });
+        of.max_by(|a, b| a.3.ln().abs().total_cmp(&b.3.ln().abs()))
+    };
+    let found = metrics.into_iter().filter_map(|metric| {
+        let (side, at, row, ratio) = largest(metric)?;
+        let show = |it: f64| kind(metric).show(it);
+        let (base, new) = row.comparison.means;
+        let mut more = format!("{} to {}", show(base), show(new));
+        if all.len() > 1 {
+            more = format!("{more}, {}", side.sides.1);
+        }
+        if !at.label.is_empty() {
+            more = format!("{more}, {}", at.label);
+        }
+        let of = match points.len() {
+            1 => format!("{metric}, {}", row.comparison.outcome.name()),
+            _ => format!("{metric} at most, {}", row.comparison.outcome.name()),
+        };
+        Some((changed_by(ratio), of, Some(more)))
+    });
+    found.take(MOST).collect()
+}
+
+/// The outcome, and what there is to mind; with large figures where it is `alone` on its page.
+fn first(compared: &Compared, alone: bool) -> Markup {
     let (outcome, headline) = compared.headline();
     html! {
         section.first aria-label="Outcome and set-up" {
@@ -100,6 +159,7 @@ fn first(compared: &Compared) -> Markup {
                     @for alone in &compared.alone { li.note { b { "Note " } "only on one side: " (alone) } }
                 }
             }
+            @if alone { (head::large(&changes(&[compared]))) }
             dl.setup {
                 dt { "Base" } dd { (compared.sides.0) }
                 dt { "New" } dd { (compared.sides.1) }

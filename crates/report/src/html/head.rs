@@ -216,7 +216,7 @@ pub(super) fn figures(phase: &Phase) -> Markup {
     let at = |q: f64| percentile(response, q, size).to_string();
     let cpu = Measured(phase).figure(Measure::Cpu, Stat::Mean);
     let each = judge::compare::Metric::CpuPerRequest.of(phase);
-    let mut all: Vec<(String, &str, Option<String>)> = Vec::new();
+    let mut all: Vec<Large<&str>> = Vec::new();
     if let Some(told) = &phase.pubsub {
         all.extend(super::pubsub::figures(phase, told));
     }
@@ -277,10 +277,20 @@ pub(super) fn figures(phase: &Phase) -> Markup {
         };
         all.push((Kind::Share.show(cpu), who, each));
     }
+    large(&all)
+}
+
+/// A figure, of what it is, and what else there is to say of it.
+pub(super) type Large<S> = (String, S, Option<String>);
+
+/// Figures at the top of a page.
+pub(super) fn large<S: AsRef<str>>(all: &[Large<S>]) -> Markup {
     html! {
-        ul.figures {
-            @for (figure, of, more) in &all {
-                li { strong { (figure) } " " span { (of) } @if let Some(more) = more { small { (more) } } }
+        @if !all.is_empty() {
+            ul.figures {
+                @for (figure, of, more) in all {
+                    li { strong { (figure) } " " span { (of.as_ref()) } @if let Some(more) = more { small { (more) } } }
+                }
             }
         }
     }

@@ -28,6 +28,7 @@ mod place;
 mod printed;
 mod published;
 mod pubsub;
+mod ranges;
 mod rows;
 mod scale;
 mod security;
@@ -322,6 +323,7 @@ fn several(runs: &[Named], x: Option<Metric>) -> Markup {
             @if let Some(worst) = worst {
                 (head::verdict(&found, &worst.run.verdict, None, &[vec![counts(runs, &families)], head::notes(&worst.run)].concat(), worst.run.is_simulated()))
             }
+            (head::large(&ranges::figures(runs)))
         }
         (contents.list())
         (contents.parts())

@@ -248,6 +248,26 @@ fn two_runs_stand_side_by_side_with_what_makes_them_hard_to_compare() {
 }
 
 #[test]
+fn a_page_of_several_runs_begins_with_the_ends_of_what_they_found() {
+    let runs: Vec<Named> = [("still", 0..0), ("stalls", 4 * SECOND..5 * SECOND)]
+        .map(|(name, stall)| Named::new(name, run(&reading("1k/s"), stall)))
+        .to_vec();
+    let page = report::html(&runs, None);
+    let first = page.split("<ul class=\"figures\">").nth(1).unwrap();
+    let first = first.split("</ul>").next().unwrap();
+    // A second's stall shows in the p99 of one of them.
+    let p99 = first
+        .split("<li>")
+        .find(|it| it.contains("p99 response, highest"));
+    let p99 = p99.unwrap();
+    assert!(p99.contains("stalls; lowest "), "{p99}");
+    assert!(
+        first.contains("errors") && first.contains("in 2 runs"),
+        "{first}"
+    );
+}
+
+#[test]
 fn many_runs_are_a_trend() {
     let runs: Vec<Run> = (1..=8)
         .map(|k| run(&reading(&format!("{k}00/s")), 0..k * 10_000_000))

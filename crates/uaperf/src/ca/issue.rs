@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use pki::make::Request;
 use pki::store::{write_certificate, write_key};
 use pki::{Identity, Key, Moment, Store};
+use serde_json::json;
 
 use super::folder::{Folder, is_plain};
 use crate::cert::Kind;
@@ -51,6 +52,9 @@ pub struct Args {
     /// Valid since so many days: one that has expired, with fewer --days
     #[arg(long, value_name = "DAYS", default_value_t = 0)]
     ago: u16,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 fn plain(text: &str) -> Result<String, String> {
@@ -72,16 +76,22 @@ pub fn run(args: Args, now: Moment, global: &Global) -> anyhow::Result<()> {
     write_key(&folder.issued(&name, "key"), &key)?;
     write_certificate(&folder.issued(&name, "der"), &certificate)?;
     folder.put_index(&issuer.name, &index)?;
-    let mut out = screen::out();
-    writeln!(
-        out,
-        "issued {name}: {} [{}] by {}, until {}",
+    let mut told = json!({
+        "name": name,
+        "subject": certificate.subject().to_string(),
+        "thumbprint": certificate.thumbprint_hex(),
+        "issuer": certificate.issuer().to_string(),
+        "not_after": certificate.not_after().to_string(),
+        "file": folder.issued(&name, "der"),
+    });
+    let mut text = format!(
+        "issued {name}: {} [{}] by {}, until {}\n  {}",
         certificate.subject(),
         certificate.thumbprint_hex(),
         certificate.issuer(),
-        certificate.not_after()
-    )?;
-    writeln!(out, "  {}", folder.issued(&name, "der").display())?;
+        certificate.not_after(),
+        folder.issued(&name, "der").display()
+    );
     if args.own {
         let store = Store::new(global.pki()?);
         for one in folder.authorities()? {
@@ -90,13 +100,17 @@ pub fn run(args: Args, now: Moment, global: &Global) -> anyhow::Result<()> {
         let own = store.put_own(Identity::new(certificate, key))?;
         // What was put into a store has a file.
         let file = own.path.unwrap_or_default();
-        writeln!(out, "  our own in {}", file.display())?;
         let root = folder.file("root", "der");
-        writeln!(
-            out,
-            "peers have to trust {0}: uaperf cert trust {0}",
-            root.display()
-        )?;
+        let (own, root) = (file.display(), root.display());
+        text.push_str(&format!(
+            "\n  our own in {own}\npeers have to trust {root}: uaperf cert trust {root}"
+        ));
+        told["own"] = json!(file);
+    }
+    let mut out = screen::out();
+    match args.json {
+        true => screen::json(&mut out, &told)?,
+        false => writeln!(out, "{text}")?,
     }
     Ok(())
 }

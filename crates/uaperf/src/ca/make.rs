@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use pki::make::{Authority, Request};
 use pki::{Curve, Key, Moment};
 use revocation::Address;
+use serde_json::json;
 
 use super::folder::{Folder, Made, One};
 use super::index::Index;
@@ -55,6 +56,9 @@ pub struct Args {
     /// How long their revocation lists are good; 0: they are old at once
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     list_days: u32,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// A list of more does not fit into what peers read.
@@ -122,6 +126,7 @@ pub fn run(args: Args, now: Moment) -> anyhow::Result<()> {
     let folder = Folder::new(&args.folder, made);
     let all = authorities(&args, &folder, now)?;
     let mut out = screen::out();
+    let mut made = Vec::new();
     for one in &all {
         folder.put_authority(&one.name, &one.authority)?;
     }
@@ -133,16 +138,33 @@ pub fn run(args: Args, now: Moment) -> anyhow::Result<()> {
         folder.put_index(&one.name, &index)?;
         let entries = folder.put_list(one, now, args.list_days)?;
         let certificate = one.authority.certificate();
-        writeln!(
-            out,
-            "{:<5} {}, key {}; its revocation list has {entries} entries",
-            one.name,
-            certificate.subject(),
-            certificate.public_key()
-        )?;
+        let file = folder.file(&one.name, "der");
+        made.push(json!({
+            "name": one.name,
+            "subject": certificate.subject().to_string(),
+            "key": certificate.public_key().to_string(),
+            "entries": entries,
+            "file": file,
+        }));
+        if !args.json {
+            writeln!(
+                out,
+                "{:<5} {}, key {}; its revocation list has {entries} entries",
+                one.name,
+                certificate.subject(),
+                certificate.public_key()
+            )?;
+        }
     }
     // Last: a folder without it is not one.
     folder.put_made()?;
+    if args.json {
+        screen::json(
+            &mut out,
+            &json!({"folder": args.folder, "authorities": made}),
+        )?;
+        return Ok(());
+    }
     let shown = args.folder.display();
     writeln!(out, "try: uaperf ca issue {shown} --own --pki FOLDER")?;
     Ok(())

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use pki::Moment;
+use serde_json::json;
 
 use super::folder::{Folder, read_one};
 use super::index::{Reason, bytes};
@@ -37,11 +38,15 @@ pub struct Args {
     /// How long the new lists are good; 0: they are old at once
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=36_500))]
     list_days: u32,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: Args, now: Moment) -> anyhow::Result<()> {
     let mut folder = Folder::open(&args.folder)?;
     let mut out = screen::out();
+    let (mut revoked, mut lists) = (Vec::new(), Vec::new());
     for what in &args.certificates {
         let serial = serial(what, &folder)?;
         let issuer = revoke(&folder, &serial, now, args.reason)?.ok_or_else(|| {
@@ -50,7 +55,10 @@ pub fn run(args: Args, now: Moment) -> anyhow::Result<()> {
             ))
             .hint(format!("uaperf ca list {}", args.folder.display()))
         })?;
-        writeln!(out, "revoked {what}, issued by {issuer}")?;
+        match args.json {
+            true => revoked.push(json!({"certificate": what, "issued_by": issuer})),
+            false => writeln!(out, "revoked {what}, issued by {issuer}")?,
+        }
     }
     if let Some(entries) = args.entries {
         folder.made.padding = entries;
@@ -59,7 +67,13 @@ pub fn run(args: Args, now: Moment) -> anyhow::Result<()> {
     for one in folder.authorities()? {
         let entries = folder.put_list(&one, now, args.list_days)?;
         let file = folder.file(&one.name, "crl");
-        writeln!(out, "{}: {entries} entries", file.display())?;
+        match args.json {
+            true => lists.push(json!({"file": file, "entries": entries})),
+            false => writeln!(out, "{}: {entries} entries", file.display())?,
+        }
+    }
+    if args.json {
+        screen::json(&mut out, &json!({"revoked": revoked, "lists": lists}))?;
     }
     Ok(())
 }

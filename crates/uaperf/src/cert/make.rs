@@ -65,6 +65,9 @@ pub struct Args {
     /// Replace what is there
     #[arg(long)]
     force: bool,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
@@ -99,6 +102,10 @@ pub fn run(args: Args, bench: &Bench) -> anyhow::Result<()> {
         file: file.map(|file| file.display().to_string()),
         place: None,
     };
+    if args.json {
+        screen::json(&mut out, &view::to_json(&found, bench.now))?;
+        return Ok(());
+    }
     view::write_text(&mut out, &found, bench.now)?;
     writeln!(out, "{hint}")?;
     Ok(())

@@ -1,10 +1,11 @@
 //! `uaperf cert trust` and `uaperf cert reject`: whom this program talks to.
 
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use pki::Certificate;
 use pki::store::{Place, read_certificates, read_revocations};
+use serde::Serialize;
 
 use super::Bench;
 use crate::failure::Failure;
@@ -28,6 +29,9 @@ pub struct TrustArgs {
     /// Only let it complete chains of authorities, without trusting it
     #[arg(long)]
     issuer: bool,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Trust a certificate no longer; connections to its owner are refused
@@ -44,25 +48,95 @@ pub struct RejectArgs {
     /// A file, or the beginning of a thumbprint
     #[arg(value_name = "FILE|THUMBPRINT")]
     certificate: String,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was done with a certificate or a revocation list, and the file that it is in now.
+#[derive(Debug, Serialize)]
+struct Done {
+    did: Did,
+    /// Of a revocation list its issuer.
+    subject: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thumbprint: Option<String>,
+    file: PathBuf,
+    /// What is wrong with it all the same.
+    problems: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Did {
+    Trusted,
+    KnownAsIssuer,
+    Rejected,
+    AddedRevocationList,
+}
+
+impl Done {
+    fn with(did: Did, certificate: &Certificate, file: PathBuf) -> Self {
+        Self {
+            did,
+            subject: certificate.subject().to_string(),
+            thumbprint: Some(certificate.thumbprint_hex()),
+            file,
+            problems: Vec::new(),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let subject = &self.subject;
+        let thumbprint = self.thumbprint.as_deref().unwrap_or_default();
+        match self.did {
+            Did::Trusted => writeln!(out, "trusted: {subject} [{thumbprint}]")?,
+            Did::KnownAsIssuer => writeln!(out, "known as issuer: {subject} [{thumbprint}]")?,
+            Did::Rejected => writeln!(out, "rejected: {subject} [{thumbprint}]")?,
+            Did::AddedRevocationList => writeln!(out, "added the revocation list of {subject}")?,
+        }
+        writeln!(out, "  {}", self.file.display())?;
+        for problem in &self.problems {
+            writeln!(out, "  but {problem}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Reports all that was done, also where what came next could not be.
+fn tell(done: &[Done], as_json: bool) -> io::Result<()> {
+    let mut out = screen::out();
+    match as_json {
+        true => screen::json(&mut out, &done),
+        false => done.iter().try_for_each(|it| it.write(&mut out)),
+    }
 }
 
 pub fn run_trust(args: TrustArgs, bench: &Bench) -> anyhow::Result<()> {
-    let mut out = screen::out();
+    let mut done = Vec::new();
+    let trusted = trust(&args, bench, &mut done);
+    if trusted.is_ok() || !done.is_empty() {
+        tell(&done, args.json)?;
+    }
+    trusted
+}
+
+fn trust(args: &TrustArgs, bench: &Bench, done: &mut Vec<Done>) -> anyhow::Result<()> {
     for what in &args.certificates {
         let path = Path::new(what);
         if path.is_file() {
-            import(&mut out, path, args.issuer, bench)?;
+            import(path, args.issuer, bench, done)?;
         } else if let Some(entry) = bench.by_thumbprint(what)?.first() {
             if args.issuer {
                 bench.store.forgive(&entry.certificate)?;
             }
-            keep(&mut out, &entry.certificate, args.issuer, bench)?;
+            done.push(keep(&entry.certificate, args.issuer, bench)?);
         }
     }
     Ok(())
 }
 
-fn import(out: &mut impl Write, path: &Path, issuer: bool, bench: &Bench) -> anyhow::Result<()> {
+fn import(path: &Path, issuer: bool, bench: &Bench, done: &mut Vec<Done>) -> anyhow::Result<()> {
     let broken = match read_certificates(path) {
         Ok(certificates) => {
             for (index, certificate) in certificates.iter().enumerate() {
@@ -70,7 +144,7 @@ fn import(out: &mut impl Write, path: &Path, issuer: bool, bench: &Bench) -> any
                     bench.store.forgive(certificate)?;
                 }
                 if index == 0 || certificate.is_authority() {
-                    keep(out, certificate, issuer || index > 0, bench)?;
+                    done.push(keep(certificate, issuer || index > 0, bench)?);
                 }
             }
             return Ok(());
@@ -83,50 +157,40 @@ fn import(out: &mut impl Write, path: &Path, issuer: bool, bench: &Bench) -> any
             .into());
     };
     for list in &lists {
-        let file = bench.store.add_revocations(list)?;
-        writeln!(out, "added the revocation list of {}", list.issuer())?;
-        writeln!(out, "  {}", file.display())?;
+        done.push(Done {
+            did: Did::AddedRevocationList,
+            subject: list.issuer().to_string(),
+            thumbprint: None,
+            file: bench.store.add_revocations(list)?,
+            problems: Vec::new(),
+        });
     }
     Ok(())
 }
 
-fn keep(
-    out: &mut impl Write,
-    certificate: &Certificate,
-    issuer: bool,
-    bench: &Bench,
-) -> anyhow::Result<()> {
-    let (what, file) = if issuer {
-        ("known as issuer", bench.store.know_issuer(certificate)?)
+fn keep(certificate: &Certificate, issuer: bool, bench: &Bench) -> anyhow::Result<Done> {
+    let (did, file) = if issuer {
+        (Did::KnownAsIssuer, bench.store.know_issuer(certificate)?)
     } else {
-        ("trusted", bench.store.trust_certificate(certificate)?)
+        (Did::Trusted, bench.store.trust_certificate(certificate)?)
     };
-    let thumbprint = certificate.thumbprint_hex();
-    writeln!(out, "{what}: {} [{thumbprint}]", certificate.subject())?;
-    writeln!(out, "  {}", file.display())?;
-    for problem in certificate.problems(bench.now) {
-        writeln!(out, "  but {problem}")?;
-    }
-    Ok(())
+    Ok(Done {
+        problems: certificate.problems(bench.now),
+        ..Done::with(did, certificate, file)
+    })
 }
 
 pub fn run_reject(args: RejectArgs, bench: &Bench) -> anyhow::Result<()> {
     let found = bench.resolve(&args.certificate)?;
-    let mut out = screen::out();
     if found.iter().any(|one| one.place == Some(Place::Own)) {
         return Err(Failure::new("this is our own certificate")
             .hint("uaperf cert make --force")
             .into());
     }
+    let mut done = Vec::new();
     if let Some(one) = found.first() {
         let file = bench.store.distrust(&one.certificate)?;
-        let thumbprint = one.certificate.thumbprint_hex();
-        writeln!(
-            out,
-            "rejected: {} [{thumbprint}]",
-            one.certificate.subject()
-        )?;
-        writeln!(out, "  {}", file.display())?;
+        done.push(Done::with(Did::Rejected, &one.certificate, file));
     }
-    Ok(())
+    Ok(tell(&done, args.json)?)
 }

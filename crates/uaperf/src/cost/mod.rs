@@ -29,6 +29,7 @@ use crate::global::Global;
 use crate::interrupt;
 use crate::quick;
 use crate::screen::{self, tell};
+use crate::time_limit;
 use crate::{results, written};
 
 /// Find out what a server spends on each Read, value, notification, connection, session, subscription and item
@@ -215,7 +216,7 @@ impl Bench<'_> {
         let levels = per.levels(pace);
         for (n, &level) in levels.iter().enumerate() {
             if self.control.is_stopped() {
-                left_out.push("interrupted".to_owned());
+                left_out.push(time_limit::why());
                 break;
             }
             if !self.args.quiet {

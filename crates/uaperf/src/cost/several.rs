@@ -199,7 +199,7 @@ fn table(name: &str, args: &Args, control: &Control, global: &Global) -> anyhow:
             (None, Ok(table)) => whole = Some(table),
         }
     }
-    whole.ok_or_else(|| Failure::new("interrupted before anything was measured").into())
+    whole.ok_or_else(|| Failure::interrupted().into())
 }
 
 /// As tables of Markdown, for docs/costs.md.

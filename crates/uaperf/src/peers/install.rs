@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use ::peers::Stack;
+use serde_json::json;
 
 use crate::failure::Failure;
-use crate::screen::tell;
+use crate::screen::{self, tell};
 
 /// Download and build peers
 #[derive(Debug, clap::Args)]
@@ -13,10 +14,13 @@ pub struct Args {
     /// Names as in `uaperf peers list`, or `all`; nats-server is the broker of `--fleet nats:TAG`
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let mut failed = Vec::new();
+    let (mut failed, mut told) = (Vec::new(), Vec::new());
     let (brokers, names): (Vec<_>, Vec<_>) =
         (args.names.into_iter()).partition(|it| Stack::broker(it).is_some());
     let brokers = brokers.iter().filter_map(|it| Stack::broker(it));
@@ -25,8 +29,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         // One that cannot be had does not keep the next from being installed.
         if let Err(error) = stack.install(&mut |event| tell!("{name}: {event}")) {
             tell!("{error}");
+            told.push(json!({"name": name, "installed": false, "problem": error.to_string()}));
             failed.push(name);
+            continue;
         }
+        told.push(json!({"name": name, "installed": true, "version": stack.version}));
+    }
+    if args.json {
+        screen::json(&mut screen::out(), &told)?;
     }
     if failed.is_empty() {
         return Ok(ExitCode::SUCCESS);

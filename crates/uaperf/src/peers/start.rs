@@ -10,6 +10,7 @@ use ::peers::{Server, StackState, StartError, StartOptions};
 use crate::failure::Failure;
 use crate::screen::{self, tell};
 use plan::unit::duration;
+use serde_json::json;
 
 /// Start a server with the bench nodes
 #[derive(Debug, clap::Args)]
@@ -38,6 +39,9 @@ pub struct Args {
     /// Leave it running; end it with `uaperf peers stop` (Linux)
     #[arg(long)]
     background: bool,
+    /// Write JSON, once it is ready
+    #[arg(long)]
+    json: bool,
 }
 
 impl Args {
@@ -65,13 +69,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
                 Failure::new(error.to_string()).hint(format!("uaperf peers doctor {name}"))
             })?;
     }
-    let background = args.background;
+    let (background, as_json) = (args.background, args.json);
     let options = args.options();
     if background {
-        return in_the_background(stack, &options);
+        return in_the_background(stack, &options, as_json);
     }
     let mut server = Server::start(stack, &options).map_err(explained)?;
-    writeln!(screen::out(), "{}", server.url())?;
+    ready(stack, server.url(), server.log(), as_json)?;
     tell!(
         "{} {} is ready after {:.1} s; namespace urn:bench, user bench, password bench; log {}; Ctrl-C ends it",
         stack.name,
@@ -91,6 +95,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn in_the_background(
     stack: &'static ::peers::Stack,
     options: &StartOptions,
+    as_json: bool,
 ) -> anyhow::Result<ExitCode> {
     if !platform::System::IS_LINUX {
         return Err(Failure::usage("--background works on Linux only")
@@ -98,7 +103,7 @@ fn in_the_background(
             .into());
     }
     let running = ::peers::background::start(stack, options).map_err(explained)?;
-    writeln!(screen::out(), "{}", running.url)?;
+    ready(stack, &running.url, &running.log, as_json)?;
     tell!(
         "{} {} runs as process {}; log {}; to end it: uaperf peers stop {}",
         stack.name,
@@ -108,6 +113,28 @@ fn in_the_background(
         stack.name,
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints where a server is reached.
+fn ready(
+    stack: &::peers::Stack,
+    url: impl std::fmt::Display,
+    log: &std::path::Path,
+    as_json: bool,
+) -> std::io::Result<()> {
+    let mut out = screen::out();
+    match as_json {
+        true => screen::json(
+            &mut out,
+            &json!({
+                "name": stack.name,
+                "version": stack.version,
+                "url": url.to_string(),
+                "log": log,
+            }),
+        ),
+        false => writeln!(out, "{url}"),
+    }
 }
 
 /// What happened, and what to type next.

@@ -24,6 +24,7 @@ use crate::global::Global;
 use crate::interrupt;
 use crate::quick::stage;
 use crate::screen::tell;
+use crate::time_limit;
 
 /// Listen to PubSub publishers over UDP, Ethernet or MQTT: who, what, how often, and what was lost
 #[derive(Debug, clap::Args)]
@@ -346,7 +347,7 @@ fn verdict_of_one(it: &ListenerReport, wanted: Option<u64>) -> Verdict {
         ));
     } else if it.interrupted {
         name = "INCOMPLETE";
-        evidence.push("interrupted".to_owned());
+        evidence.push(time_limit::why());
     }
     if it.interrupted {
         exit = Exit::Interrupted;

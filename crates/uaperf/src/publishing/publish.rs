@@ -19,6 +19,7 @@ use super::message::{self, Message};
 use super::{Common, Verdict, parent, results};
 use crate::failure::Failure;
 use crate::global::Global;
+use crate::time_limit;
 
 /// Publish signals (PubSub): over UDP to a host or a multicast group, in Ethernet frames, or to an MQTT broker
 #[derive(Debug, clap::Args)]
@@ -271,7 +272,7 @@ fn verdict(it: &Published, interval: Option<Duration>) -> Verdict {
         find(Kind::Incomplete, what);
     }
     if it.interrupted {
-        find(Kind::Incomplete, "interrupted".to_owned());
+        find(Kind::Incomplete, time_limit::why());
     }
     Verdict {
         name: kind.name(),

@@ -203,7 +203,7 @@ pub fn measure(
     run.started = started.into();
     if watcher.aborted.is_some() || outcome.stopped && control.is_aborted() {
         run.marks.push(Mark::Aborted);
-    } else if by == Some(EndedBy::Interrupt) {
+    } else if matches!(by, Some(EndedBy::Interrupt | EndedBy::Limit { .. })) {
         run.marks.push(Mark::Interrupted);
     }
     if let Some(file) = &common.output.hlog {

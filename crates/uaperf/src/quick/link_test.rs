@@ -15,6 +15,7 @@ use record::run::{Figure, LinkTest, Throughput, Trip};
 use super::usage::Ends;
 use crate::advice;
 use crate::failure::Failure;
+use crate::time_limit;
 
 /// A size for so long at most...
 const TRIPS: Duration = Duration::from_millis(150);
@@ -151,7 +152,7 @@ fn through(
         held: Figure::missing(why),
     };
     if control.is_stopped() {
-        return missing("interrupted");
+        return missing(&time_limit::why());
     }
     let Some(load) = load else {
         return missing("the server took nothing of this kind");

@@ -10,11 +10,15 @@ use record::Tally;
 use record::run::Subscriptions;
 
 use super::result::status_name;
+use crate::time_limit;
 
 /// Who ended the phase before its time, if somebody did. A condition of `--abort-on` was asked for.
 pub fn ended_by(phase: &Phase, outcome: &Outcome, control: &Control) -> Option<EndedBy> {
     let by = match outcome.stopped {
-        true if control.is_stopped() => EndedBy::Interrupt,
+        true if control.is_stopped() => match time_limit::reached() {
+            Some(allowed) => EndedBy::Limit { allowed },
+            None => EndedBy::Interrupt,
+        },
         true if control.is_aborted() => return None,
         true => EndedBy::Hand,
         false => return None,

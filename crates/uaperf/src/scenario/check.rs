@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use plan::description;
 use plan::scenario::Given;
+use serde_json::json;
 
 use super::vocabulary::SOME_SERVER;
 use super::{parameter, parse, read};
@@ -23,6 +24,9 @@ pub struct Args {
     /// A parameter's value instead of the one in the file
     #[arg(short = 'P', value_name = "NAME=VALUE", value_parser = parameter)]
     parameters: Vec<(String, String)>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Carries out `uaperf check`.
@@ -50,11 +54,19 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     };
     // One that is wrong does not hide what there is to say of the others.
     let mut code = ExitCode::SUCCESS;
+    let mut all = Vec::new();
     for file in &args.files {
         match checked(file) {
+            Ok(told) if args.json => all.push(json!({"file": file, "good": true, "about": told})),
             Ok(told) => writeln!(out, "{}: {told}", file.display())?,
-            Err(error) => code = ending::report(&error),
+            Err(error) => {
+                all.push(json!({"file": file, "good": false, "problem": format!("{error:#}")}));
+                code = ending::report(&error);
+            }
         }
+    }
+    if args.json {
+        screen::json(&mut out, &all)?;
     }
     Ok(code)
 }

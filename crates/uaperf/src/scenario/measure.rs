@@ -92,7 +92,7 @@ impl Bench<'_> {
         let mut run = match (whole, lacking.first) {
             (Some(run), _) => run,
             (None, Some(error)) => return Err(error),
-            (None, None) => return Err(Failure::new("interrupted").into()),
+            (None, None) => return Err(Failure::interrupted().into()),
         };
         run.verdict = judge::lower(run.verdict, &lacking.missing);
         if self.control.is_stopped()

@@ -74,6 +74,7 @@ const OF_SERVERS: &[&str] = &[
     "quiet",
     "with-parent",
     "background",
+    "json",
     "server-pki",
     "pcap",
     "pcap-max",

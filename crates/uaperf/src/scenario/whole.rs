@@ -5,6 +5,8 @@ use plan::scenario::{Group, ScenarioPhase};
 use record::Run;
 use record::run::{Host, Kind, Phase as Measured};
 
+use crate::time_limit;
+
 /// Phases of a point that were not carried out.
 #[derive(Default)]
 pub(super) struct Lacking {
@@ -29,12 +31,12 @@ impl Lacking {
     /// A group that was not begun.
     pub(super) fn left(&mut self, group: &Group, interrupted: bool) {
         let why = match interrupted {
-            true => "interrupted before",
-            false => "what came before it was not done",
+            true => format!("{} before", time_limit::why()),
+            false => "what came before it was not done".to_owned(),
         };
         let phases = group.steps.iter().map(|step| Missing::Phase {
             name: step.name.clone(),
-            why: why.to_owned(),
+            why: why.clone(),
         });
         self.missing.extend(phases);
     }
