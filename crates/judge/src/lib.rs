@@ -25,6 +25,7 @@
 pub mod attack;
 mod average;
 mod bottleneck;
+mod budget;
 pub mod capacity;
 pub mod change;
 pub mod compare;
@@ -43,6 +44,7 @@ mod verdict;
 
 pub use average::Average;
 pub use bottleneck::{bottleneck, network_held};
+pub use budget::budgets;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use line::Line;

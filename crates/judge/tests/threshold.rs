@@ -9,7 +9,7 @@ use record::{Lateness, Ledger, Times};
 const MS: u64 = 1_000_000;
 
 /// 1,000 reads in a second, 1 to 1,000 us, each of ten values; ten of them failed.
-fn phase() -> Phase {
+fn tally() -> record::Tally {
     let mut ledger = Ledger::with_end(1000 * MS);
     for at in 0..1000 {
         let sent = at * MS;
@@ -24,9 +24,13 @@ fn phase() -> Phase {
             _ => ledger.done(times, 0, 10, 1),
         }
     }
+    ledger.finish()
+}
+
+fn phase() -> Phase {
     let time = "2026-03-01T09:30:00Z".parse().unwrap();
     let name = |code: u32| format!("{code:08X}");
-    let mut phase = Phase::new("p", time, &ledger.finish(), WarmUp::default(), 0, &name);
+    let mut phase = Phase::new("p", time, &tally(), WarmUp::default(), 0, &name);
     for (who, cpu_cores, spun_ns, rss) in [
         ("server", 0.5, None, 64),
         ("generator", 1.0, Some(700 * MS), 10),
@@ -154,5 +158,39 @@ fn what_was_not_measured_is_not_met_and_says_so() {
         assert!(!outcome[0].met && outcome[0].found.is_none(), "{threshold}");
         let reason = outcome[0].reason.as_deref().unwrap();
         assert!(reason.contains("not measured"), "{reason}");
+    }
+}
+
+#[test]
+fn a_budget_is_spent_by_what_a_threshold_allows_to_be_missed() {
+    let budgets =
+        |threshold: &str| judge::budgets(&[threshold.parse().unwrap()], &phase(), &tally());
+    // 1 to 999 us, evenly: 10 % are slower than 900 us, all of them in the last tenth of the second.
+    let found = &budgets("service.p95<900us")[0];
+    assert_eq!(found.expected, "service.p95<900us");
+    assert!((found.allowed - 0.05).abs() < 1e-9);
+    assert!((found.spent - 2.0).abs() < 0.2, "{found:?}");
+    assert!(
+        (found.fastest - found.spent).abs() < 1e-9,
+        "one second: {found:?}"
+    );
+    let (bad, of): (u64, u64) = (found.bad.iter().sum(), found.of.iter().sum());
+    assert_eq!(of, 1000);
+    assert!((90..=110).contains(&bad), "{found:?}");
+    assert!(found.bad[..8].iter().all(|it| *it == 0), "{found:?}");
+    // Ten of a thousand failed, and 2 % may.
+    let found = &budgets("errors<2%")[0];
+    assert!((found.spent - 0.5).abs() < 1e-9, "{found:?}");
+    // Nothing may be missed, or it is no share.
+    for none in [
+        "errors=0",
+        "errors<0%",
+        "mean<1ms",
+        "p99>1ms",
+        "rate>10/s",
+        "max<1s",
+        "cycle.p99<1s",
+    ] {
+        assert!(budgets(none).is_empty(), "{none}");
     }
 }

@@ -4,8 +4,8 @@ use plan::unit::duration::{self, show_ns};
 use plan::unit::{BitRate, Bytes, Rate};
 use plan::{Plan, Threshold};
 use record::run::{
-    Bottleneck, Expectation, Figure, Footprint, Host, Kind, LeftOut, Mark, Messages, Phase, Rise,
-    Run, Status, Target, Verdict, WarmUp,
+    Bottleneck, Budget, Expectation, Figure, Footprint, Host, Kind, LeftOut, Mark, Messages, Phase,
+    Rise, Run, Status, Target, Verdict, WarmUp,
 };
 
 use crate::bottleneck::limited_by;
@@ -289,6 +289,10 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
             false => ("not met", Ink::Bad),
         };
         page.inked_row(word, ink, &outcome(expectation));
+        let of_it = |it: &&Budget| it.expected == expectation.expected;
+        if let Some(budget) = phase.series.budgets.iter().find(of_it) {
+            page.row("", &spent(budget));
+        }
     }
 }
 
@@ -574,6 +578,17 @@ fn parts(page: &mut Page, run: &Run, phase: &Phase) {
     if phase.parts.len() > PARTS_SHOWN {
         page.line(&format!("and {} more", phase.parts.len() - PARTS_SHOWN));
     }
+}
+
+/// `34 % of the error budget of 1 % spent, burn rate up to 12 over a second`.
+fn spent(budget: &Budget) -> String {
+    let share = |it: f64| crate::unit::Kind::Share.show(it);
+    format!(
+        "{} of the error budget of {} spent, burn rate up to {} over a second",
+        share(budget.spent),
+        share(budget.allowed),
+        crate::unit::Kind::Count.show(budget.fastest)
+    )
 }
 
 /// `p99<5ms: 3.20 ms`.

@@ -223,22 +223,20 @@ mod tests {
     }
 
     /// Commands that print something else, and why.
-    const WITHOUT_JSON: [(&str, &str); 27] = [
+    const WITHOUT_JSON: [(&str, &str); 21] = [
         ("demo", "a walk through the program, to be read"),
         ("demo pubsub", "a walk through the program, to be read"),
         ("perfclient", "prints what the test client of 2016 printed"),
         ("agent", "speaks with its controller on both streams"),
         ("saturate", "goes on with a search, as that was typed"),
-        ("results rm", "not yet"),
         ("serve", "a server; its addresses are lines READY URL"),
         ("fleet serve", "a server; its addresses are lines READY URL"),
-        ("fleet install", "not yet"),
         (
             "fleet key",
             "makes a key file and prints the line for agents",
         ),
         ("fleet collect", "writes result files, which are JSON"),
-        ("paper show", "not yet"),
+        ("paper show", "prints a scenario"),
         (
             "paper run",
             "writes indices and result files, which are JSON",
@@ -250,15 +248,11 @@ mod tests {
         ),
         ("new", "prints a scenario"),
         ("pubsub keys make", "writes key files"),
-        ("pubsub keys get", "not yet"),
-        ("pubsub keys push", "not yet"),
         ("plant from", "prints a plant file"),
         ("plant password", "prints the line of a plant file"),
         ("report", "writes pages"),
         ("model fit", "writes a model, which is JSON"),
-        ("model noise", "not yet"),
         ("model design", "writes a scenario"),
-        ("peers doctor", "not yet"),
         ("man", "writes manual pages"),
     ];
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Said, command};
+use crate::support::{Said, Server, command};
 
 /// What a command printed as JSON, and its exit code.
 fn told(folder: &Path, words: &str) -> (i32, Value, String) {
@@ -98,4 +98,43 @@ fn files_that_are_checked_are_told_to_programs() {
     let plant = good(at, "plant check bench.toml");
     assert_eq!(plant["file"], "bench.toml");
     assert!(plant["variables"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn what_is_removed_and_how_peers_are_is_told_to_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let server = Server::start(&at.join("pki"), &[]);
+    let words = [
+        "read",
+        &server.url,
+        "-n",
+        "i=2258",
+        "--requests",
+        "5",
+        "--out",
+        "r.json",
+    ];
+    let read = Said::by(&mut command(at, &words));
+    assert!([0, 4].contains(&read.code), "{}", read.err);
+    let would = good(at, "results rm r.json --dry-run");
+    assert_eq!(
+        (&would["removed"], &would["files"][0]),
+        (&false.into(), &"r.json".into())
+    );
+    assert!(at.join("r.json").exists());
+    assert_eq!(good(at, "results rm r.json")["removed"], true);
+    assert!(!at.join("r.json").exists());
+
+    let (_, peers, err) = told(at, "peers doctor");
+    let peers = peers.as_array().unwrap();
+    assert!(peers.len() >= 8, "{err}");
+    for peer in peers {
+        // What is on this machine decides whether it is installed and well.
+        assert!(
+            peer["installed"].is_boolean() && peer["well"].is_boolean(),
+            "{peer}"
+        );
+        assert!(!peer["said"].as_array().unwrap().is_empty(), "{peer}");
+    }
 }

@@ -362,3 +362,36 @@ fn what_is_printed_is_chosen_and_nothing_else_goes_to_standard_output() {
     let said = bench.run(&["-q"]);
     assert_eq!(said.out.lines().count(), 1, "{}", said.out);
 }
+
+#[test]
+fn what_a_threshold_allows_is_a_budget_on_screen_page_and_in_the_file() {
+    let bench = Bench::new();
+    let read = |expected: &str| {
+        let words = ["--expect", expected];
+        let files = ["--out", "r.json", "--report", "page.html"];
+        Said::by(&mut bench.read(&[&words[..], &files].concat()))
+    };
+    let said = read("p99<1ns,errors<1%,errors=0");
+    assert!(matches!(said.code, 3 | 4), "{}{}", said.out, said.err);
+    let file = json(&bench.at("r.json"));
+    let budgets = file["phases"][0]["series"]["budgets"].as_array().unwrap();
+    let spent = |n: usize| budgets[n]["spent"].as_f64().unwrap();
+    assert_eq!(budgets.len(), 2, "{budgets:?}");
+    // All were missed where one of a hundred may be.
+    assert!(
+        (spent(0) - 100.0).abs() < 1e-6 && spent(1) == 0.0,
+        "{budgets:?}"
+    );
+    assert!(
+        said.out.contains("of the error budget of 1 % spent"),
+        "{}",
+        said.out
+    );
+    let page = std::fs::read_to_string(bench.at("page.html")).unwrap();
+    assert!(page.contains("Error budget over time") && page.contains("of it spent"));
+    // What allows nothing has none.
+    read("errors=0");
+    assert!(json(&bench.at("r.json"))["phases"][0]["series"]["budgets"].is_null());
+    let page = std::fs::read_to_string(bench.at("page.html")).unwrap();
+    assert!(!page.contains("Error budget over time"));
+}

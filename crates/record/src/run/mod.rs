@@ -51,7 +51,7 @@ pub use place::{create, replace, target, try_out};
 pub use pubsub::{
     Delivered, KeyUse, Listener, PubSub, Published, Subscribed, TokenUse, Unread, whole_datagram,
 };
-pub use series::{HistogramCourse, Series, Usage, UsageSeries};
+pub use series::{Budget, HistogramCourse, Series, Usage, UsageSeries};
 pub use stall::{Stall, StallKind};
 pub use status::Status;
 pub use subscriptions::{

@@ -37,6 +37,26 @@ pub struct Series {
     /// Delays of notified values, where there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<HistogramCourse>,
+    /// Of each threshold that allows a share, what became of that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<Budget>,
+}
+
+/// An error budget: how much of what a threshold allows was used up in the measured window, and when.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// The condition: `p99<5ms`.
+    pub expected: String,
+    /// The share that may be missed: 0.01.
+    pub allowed: f64,
+    /// How much of that was used up; 1 is all of it.
+    pub spent: f64,
+    /// The highest burn rate over a second, or an interval that is longer: the share that was missed over that which may be.
+    pub fastest: f64,
+    /// In each interval those that were missed.
+    pub bad: Vec<u64>,
+    /// Of so many.
+    pub of: Vec<u64>,
 }
 
 /// A histogram in the course of time; null where an interval had no value.

@@ -76,6 +76,7 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
         bytes.map(|it| it.map(|bytes| bytes as f64)).collect()
     });
     let bytes = Scale::around(Spread::Linear, Kind::Bytes, all(&memory).map(|it| it.1));
+    let burned = burned(group);
     let flight = vec![Series::new(
         "in flight",
         "in flight",
@@ -85,6 +86,7 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
     let requests = Scale::around(Spread::Linear, Kind::Count, all(&flight).map(|it| it.1));
     let linear =
         |kind, series: &[Series]| Scale::around(Spread::Linear, kind, all(series).map(|it| it.1));
+    let burn = linear(Kind::Count, &burned);
     let sizes = messages(group);
     let weight = linear(Kind::Bytes, &sizes);
     let links = super::flow::links(group);
@@ -99,6 +101,11 @@ fn charts(group: &[Placed], id: &str, named: bool) -> Markup {
         }
         @if !times.is_empty() {
             (chart("times", "Times over time", "time", time, times).figure(None))
+        }
+        @if !burned.is_empty() {
+            (chart("burn", "Error budget over time", "burn rate", burn, burned).figure(Some(
+                "The share of an interval that missed its threshold over the share that may: at 1 the budget is used up at the end of the time.",
+            )))
         }
         @if all(&flight).any(|it| it.1 > 0.0) {
             (chart("flight", "Requests in flight", "mean", requests, flight).figure(None))
@@ -244,6 +251,42 @@ fn rates(group: &[Placed]) -> Vec<Series> {
             6,
             per_second(|it| &it.series.errors),
         ));
+    }
+    series
+}
+
+/// The burn rate of each error budget in the measured window, and the line at which it lasts.
+fn burned(group: &[Placed]) -> Vec<Series> {
+    let mut names: Vec<&str> = Vec::new();
+    for it in group.iter().flat_map(|(_, phase)| &phase.series.budgets) {
+        if !names.contains(&it.expected.as_str()) {
+            names.push(&it.expected);
+        }
+    }
+    let rate = |name: &str, phase: &Phase, row: usize| {
+        let budget = phase.series.budgets.iter().find(|it| it.expected == name)?;
+        let (bad, of) = (*budget.bad.get(row)?, *budget.of.get(row)?);
+        (of > 0).then(|| bad as f64 / of as f64 / budget.allowed)
+    };
+    let mut series: Vec<Series> = names
+        .iter()
+        .enumerate()
+        .map(|(n, name)| {
+            Series::new(
+                name,
+                name,
+                n,
+                column(group, |phase, row| rate(name, phase, row)),
+            )
+        })
+        .collect();
+    if let (Some(first), Some((last, phase))) = (group.first(), group.last())
+        && !series.is_empty()
+    {
+        let line = vec![(first.0, 1.0), (last + length(phase), 1.0)];
+        series.push(
+            Series::new("as fast as it lasts", "as fast as it lasts", 7, line).drawn(Drawn::Thin),
+        );
     }
     series
 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use plan::Threshold;
-use record::run::{LinkTest, Phase, Run, Status, Trip, UsageSeries};
+use record::run::{Expectation, LinkTest, Phase, Run, Status, Trip, UsageSeries};
 
 use super::rows::{Place, Row, Rows};
 use super::table::{Cell, Table};
@@ -314,6 +314,10 @@ pub(super) fn expectations(phase: &Phase) -> Markup {
     if phase.expectations.is_empty() {
         return html! {};
     }
+    let budget = |of: &Expectation| {
+        let mut all = phase.series.budgets.iter();
+        all.find(|it| it.expected == of.expected)
+    };
     let rows = phase.expectations.iter().map(|it| {
         let threshold: Option<Threshold> = it.expected.parse().ok();
         let kind = threshold.map(|it| Kind::from(it.stat.unit(it.measure)));
@@ -328,11 +332,25 @@ pub(super) fn expectations(phase: &Phase) -> Markup {
                 if it.met { "met" } else { "not met" },
                 if it.met { "good" } else { "bad" },
             ),
+            Cell::number(budget(it).map(|it| it.allowed), Kind::Share),
+            Cell::number(budget(it).map(|it| it.spent), Kind::Share),
+            Cell::number(budget(it).map(|it| it.fastest), Kind::Count),
         ]
+    });
+    let mut head = vec!["expected", "found", ""];
+    let budgets = ["error budget", "of it spent", "fastest burn rate"];
+    let has_budgets = !phase.series.budgets.is_empty();
+    if has_budgets {
+        head.extend(budgets);
+    }
+    let columns = head.len();
+    let rows = rows.map(|mut row: Vec<Cell>| {
+        row.truncate(columns);
+        row
     });
     Table {
         caption: "Thresholds".into(),
-        head: ["expected", "found", ""].map(str::to_owned).to_vec(),
+        head: head.into_iter().map(str::to_owned).collect(),
         rows: rows.collect(),
     }
     .markup()

@@ -19,6 +19,9 @@ pub struct Args {
     /// Where to: ssh:host:/path/to/uaperf, ssh:user@host:/path/to/uaperf; the same names it elsewhere
     #[arg(value_name = "SPEC", required = true, value_delimiter = ',')]
     specs: Vec<Spec>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -49,14 +52,21 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     let mut code = ExitCode::SUCCESS;
+    let mut done = Vec::new();
     for (to, path) in there {
         match install(&to, &path) {
+            Ok(()) if args.json => {
+                done.push(serde_json::json!({"host": to, "path": path, "version": VERSION}));
+            }
             Ok(()) => writeln!(screen::out(), "ssh:{to}:{path}: uaperf {VERSION}")?,
             Err(why) => {
                 tell!("error: ssh:{to}:{path}: {why}");
                 code = ExitCode::from(Exit::Nothing);
             }
         }
+    }
+    if args.json {
+        screen::json(&mut screen::out(), &done)?;
     }
     Ok(code)
 }

@@ -23,6 +23,9 @@ pub struct Rm {
     /// Only tell which would be removed
     #[arg(long)]
     dry_run: bool,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -66,14 +69,22 @@ pub fn run(args: &Rm) -> anyhow::Result<ExitCode> {
             })?;
             file.parent().into_iter().for_each(tidy);
         }
-        writeln!(out, "{}", file.display())?;
+        if !args.json {
+            writeln!(out, "{}", file.display())?;
+        }
     }
     let did = if args.dry_run {
         "would be removed"
     } else {
         "removed"
     };
-    writeln!(out, "{} {did}", found.len())?;
+    match args.json {
+        true => screen::json(
+            &mut out,
+            &serde_json::json!({"removed": !args.dry_run, "files": found}),
+        )?,
+        false => writeln!(out, "{} {did}", found.len())?,
+    }
     Ok(ExitCode::from(match found.is_empty() {
         true => Exit::Nothing,
         false => Exit::Good,

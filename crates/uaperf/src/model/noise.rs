@@ -16,6 +16,9 @@ pub struct Args {
     /// Result files, folders of them, and tables (.csv)
     #[arg(required = true, value_name = "FILE|DIR")]
     data: Vec<PathBuf>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -23,6 +26,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Failure::new("no configuration was measured twice")
             .hint("repeat runs: `repeat = 3` in a scenario")
     })?;
+    if args.json {
+        let it = serde_json::json!({"cv": found.cv, "runs": found.runs});
+        screen::json(&mut screen::out(), &it)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     writeln!(
         screen::out(),
         "the same runs differ by {:.1} % (coefficient of variation of CPU, {} runs)",

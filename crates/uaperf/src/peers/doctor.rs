@@ -17,6 +17,9 @@ pub struct Args {
     /// Also start each one that is installed and let its client talk to it
     #[arg(long = "try")]
     try_it: bool,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -25,12 +28,31 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         false => super::chosen(&args.names)?,
     };
     let mut out = screen::out();
-    writeln!(out, "peers are in {}", ::peers::home().display())?;
+    if !args.json {
+        writeln!(out, "peers are in {}", ::peers::home().display())?;
+    }
     let mut tools = Tools::default();
-    let mut all_well = true;
+    let (mut all_well, mut peers) = (true, Vec::new());
     for (stack, state) in super::states(&stacks) {
-        let well = examine(&mut out, &mut tools, stack, &state, args.try_it)?;
+        let mut said = Vec::new();
+        let well = match args.json {
+            true => examine(&mut said, &mut tools, stack, &state, args.try_it)?,
+            false => examine(&mut out, &mut tools, stack, &state, args.try_it)?,
+        };
         all_well &= well;
+        let said = String::from_utf8_lossy(&said);
+        // The first lines are its name.
+        let said: Vec<&str> = said.lines().skip(2).map(str::trim).collect();
+        peers.push(serde_json::json!({
+            "name": stack.name,
+            "version": stack.version,
+            "installed": matches!(state, StackState::Installed),
+            "well": well,
+            "said": said,
+        }));
+    }
+    if args.json {
+        screen::json(&mut out, &peers)?;
     }
     Ok(match all_well {
         true => ExitCode::SUCCESS,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use load::access::{Access, Security};
 use load::pubsub::{KeyServer, RawKey, SecurityKeys};
-use plan::unit::duration::{parse, show};
+use plan::unit::duration::{nanos, parse, show};
 use pubsub::security::{PubSubPolicy, token_after};
 use wire::url::Url;
 use zeroize::Zeroizing;
@@ -77,6 +77,9 @@ struct GetArgs {
     /// Write the keys into this file, which must not be there yet; without it they are not shown
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     access: access::Args,
 }
@@ -99,6 +102,9 @@ struct PushArgs {
     /// How long the current key still holds [default: the lifetime]
     #[arg(long, value_name = "DURATION", value_parser = parse)]
     to_next: Option<Duration>,
+    /// Write JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     access: access::Args,
 }
@@ -166,6 +172,19 @@ fn get(args: &GetArgs, global: &Global) -> anyhow::Result<()> {
     }
     let mut out = screen::out();
     let last = token_after(told.first, (told.keys.len() as u64).saturating_sub(1));
+    if args.json {
+        let it = serde_json::json!({
+            "group": group,
+            "policy": told.policy.to_string(),
+            "keys": told.keys.len(),
+            "first": told.first,
+            "last": last,
+            "lifetime_ns": nanos(told.lifetime),
+            "to_next_ns": nanos(told.to_next),
+            "file": args.out,
+        });
+        return Ok(screen::json(&mut out, &it)?);
+    }
     writeln!(out, "group {group} at {}: {}", args.url, told.policy)?;
     writeln!(
         out,
@@ -200,6 +219,10 @@ fn push(args: &PushArgs, global: &Global) -> anyhow::Result<()> {
         .set(&told)
         .map_err(|error| keys::failed(&error, server.access(), group))?;
     let mut out = screen::out();
+    if args.json {
+        let it = serde_json::json!({"group": group, "keys": told.keys.len(), "first": first});
+        return Ok(screen::json(&mut out, &it)?);
+    }
     writeln!(
         out,
         "group {group} at {}: {} keys set, from token {first} on",

@@ -112,6 +112,7 @@ impl Known<'_> {
                 measured.bottleneck = Some(judge::bottleneck(measured, None, &run.targets));
             }
             measured.expectations = judge::expectations(&phase.expect, measured);
+            measured.series.budgets = judge::budgets(&phase.expect, measured, &tally);
             measured.expectations.extend(self.aborted);
             run.verdict = measured.verdict.clone();
         }
