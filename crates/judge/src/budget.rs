@@ -11,31 +11,40 @@ use record::run::{Budget, Phase};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// The budgets of thresholds that allow a share, over the measured window of a phase.
+/// The budgets of thresholds that allow a share, each over what its threshold is judged by: times over the measured window with
+/// what came behind its end, errors over the whole phase.
 pub fn budgets(thresholds: &[Threshold], phase: &Phase, tally: &Tally) -> Vec<Budget> {
     let width = tally.width_ns();
-    let inside = |row: usize| {
-        let start = row as u64 * width;
-        start >= phase.from_ns && start < phase.to_ns
-    };
+    let window = tally.window(phase.from_ns, phase.to_ns);
+    let whole = phase.whole();
     let of = |threshold: &Threshold| {
         let allowed = allowed(threshold)?;
+        let is_of_errors = threshold.stat == Stat::ErrorShare;
+        let inside = |row: usize| {
+            let start = row as u64 * width;
+            is_of_errors || start + width > phase.from_ns && start < phase.to_ns
+        };
+        let (bad, all) = match is_of_errors {
+            true => (whole.errors, whole.completed),
+            false => missed(threshold, &window.sum),
+        };
         let mut budget = Budget {
             expected: threshold.to_string(),
             allowed,
+            spent: burn(bad, all, allowed)?,
             ..Budget::default()
         };
+        let mut measured = Vec::new();
         for (row, bin) in tally.bins().iter().enumerate() {
             let (bad, all) = match inside(row) {
                 true => missed(threshold, bin),
                 false => (0, 0),
             };
+            measured.extend(inside(row).then_some((bad, all)));
             budget.bad.push(bad);
             budget.of.push(all);
         }
-        let [bad, all] = [&budget.bad, &budget.of].map(|it| it.iter().sum::<u64>());
-        budget.spent = burn(bad, all, allowed)?;
-        budget.fastest = fastest(&budget, width);
+        budget.fastest = fastest(&measured, width, allowed);
         Some(budget)
     };
     thresholds.iter().filter_map(of).collect()
@@ -83,13 +92,13 @@ fn burn(bad: u64, all: u64, allowed: f64) -> Option<f64> {
     (all > 0).then(|| bad as f64 / all as f64 / allowed)
 }
 
-/// The highest burn rate over a second, or over an interval where that is longer.
-fn fastest(budget: &Budget, width: u64) -> f64 {
+/// The highest burn rate over a second, or over an interval where that is longer, or over all where that is shorter.
+fn fastest(measured: &[(u64, u64)], width: u64, allowed: f64) -> f64 {
     let rows = (SECOND / width.max(1)).max(1) as usize;
-    let bad = budget.bad.windows(rows.min(budget.bad.len()).max(1));
-    let all = budget.of.windows(rows.min(budget.of.len()).max(1));
-    let rates = bad
-        .zip(all)
-        .filter_map(|(bad, all)| burn(bad.iter().sum(), all.iter().sum(), budget.allowed));
+    let seconds = measured.windows(rows.min(measured.len()).max(1));
+    let rates = seconds.filter_map(|second| {
+        let bad = second.iter().map(|it| it.0).sum();
+        burn(bad, second.iter().map(|it| it.1).sum(), allowed)
+    });
     rates.fold(0.0, f64::max)
 }

@@ -194,3 +194,36 @@ fn a_budget_is_spent_by_what_a_threshold_allows_to_be_missed() {
         assert!(budgets(none).is_empty(), "{none}");
     }
 }
+
+#[test]
+fn a_budget_has_what_came_behind_the_end_and_a_second_of_the_window_is_a_whole_one() {
+    // A request each 10 ms for four seconds, of which the first second is warm-up. One is late in the first interval that
+    // counts, and one has no answer before the end.
+    let mut ledger = Ledger::with_end(4000 * MS);
+    for at in (0..4000).step_by(10) {
+        let sent = at * MS;
+        let took = if at == 1000 { 50 * MS } else { MS };
+        let behind = if at == 3990 { 5000 * MS } else { 0 };
+        ledger.late(sent, Lateness::default(), 1);
+        let times = Times {
+            planned: sent,
+            sent,
+            completed: sent + took + behind,
+        };
+        ledger.done(times, 0, 1, 1);
+    }
+    let tally = ledger.finish();
+    let time = "2026-03-01T09:30:00Z".parse().unwrap();
+    let warm_up = WarmUp {
+        given_ns: Some(1000 * MS),
+        cut_ns: 1000 * MS,
+        ..WarmUp::default()
+    };
+    let name = |code: u32| format!("{code:08X}");
+    let phase = Phase::new("p", time, &tally, warm_up, 0, &name);
+    let found = &judge::budgets(&["service.p90<10ms".parse().unwrap()], &phase, &tally)[0];
+    // Two of three hundred, where ten percent may be; one of a hundred in its second.
+    assert!((found.spent - 2.0 / 300.0 / 0.1).abs() < 1e-3, "{found:?}");
+    assert!((found.fastest - 0.1).abs() < 0.011, "{found:?}");
+    assert_eq!(found.of[..10].iter().sum::<u64>(), 0, "{found:?}");
+}

@@ -42,8 +42,29 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// has meanwhile; a command that still waits then quits without a result.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// What the first interrupt does; none where it quits.
-static FIRST: Mutex<Option<Doing>> = Mutex::new(None);
+/// What the next interrupt does.
+static NEXT: Mutex<Next> = Mutex::new(Next::Quits);
+
+enum Next {
+    /// Nothing but to end this process.
+    Quits,
+    /// The first one of a command that ends in good order.
+    Does(Doing),
+    /// That has been, and the command ends: the second one quits.
+    Ends,
+}
+
+impl Next {
+    /// What it is, which it is no longer.
+    fn take() -> Self {
+        let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = match *next {
+            Self::Quits => Self::Quits,
+            Self::Does(_) | Self::Ends => Self::Ends,
+        };
+        std::mem::replace(&mut *next, after)
+    }
+}
 
 type Doing = Box<dyn FnOnce() + Send>;
 
@@ -57,16 +78,15 @@ pub fn before_quitting(taken: Taken, how: fn()) {
 /// From now on the first Ctrl-C does this, and the second one quits. Before anything shows that the program is at work: who
 /// sees it may interrupt it.
 pub fn first(doing: impl FnOnce() + Send + 'static) -> anyhow::Result<()> {
-    *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(doing));
+    *NEXT.lock().unwrap_or_else(PoisonError::into_inner) = Next::Does(Box::new(doing));
     ctrlc::set_handler(interrupted)?;
     Ok(())
 }
 
 fn interrupted() {
-    let doing = FIRST.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match doing {
-        Some(doing) => doing(),
-        None => quit(Exit::Interrupted),
+    match Next::take() {
+        Next::Does(doing) => doing(),
+        Next::Quits | Next::Ends => quit(Exit::Interrupted),
     }
 }
 
@@ -74,10 +94,18 @@ fn interrupted() {
 pub fn after(limit: Duration) -> anyhow::Result<()> {
     let waits = move || {
         thread::sleep(limit);
-        time_limit::reach(limit);
-        give_back(Taken::Terminal);
-        tell!("\n{}", time_limit::why());
-        interrupted();
+        let next = Next::take();
+        // Who was interrupted before is ending already, and not for want of time.
+        if !matches!(next, Next::Ends) {
+            time_limit::reach(limit);
+            give_back(Taken::Terminal);
+            tell!("\n{}", time_limit::why());
+        }
+        match next {
+            Next::Does(doing) => doing(),
+            Next::Quits => quit(Exit::Interrupted),
+            Next::Ends => {}
+        }
         thread::sleep(GRACE);
         tell!(
             "it has not ended {} later; it quits without a result",

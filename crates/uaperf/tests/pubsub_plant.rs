@@ -149,7 +149,7 @@ fn listeners_of_one_group_take_each_their_own_of_several_publishers() {
     };
     let scenario = format!(
         "[start]\nplant = 'line.toml'\ncount = 3\npublish = '{group}'\npublish_interface = '127.0.0.1'\npublish_interval = '20ms'\n\
-         [group.needs]\nduration = '600ms'\n{}{}{}",
+         [group.needs]\nduration = '3s'\n{}{}{}",
         phase("two", "publishers = ['2']\n"),
         phase("two-and-three", "publishers = ['2', '3']\n"),
         phase("all", "")

@@ -135,7 +135,10 @@ fn changes(all: &[&Compared]) -> Vec<Large<String>> {
         }
         let of = match points.len() {
             1 => format!("{metric}, {}", row.comparison.outcome.name()),
-            _ => format!("{metric} at most, {}", row.comparison.outcome.name()),
+            _ => format!(
+                "{metric}, largest change, {}",
+                row.comparison.outcome.name()
+            ),
         };
         Some((changed_by(ratio), of, Some(more)))
     });

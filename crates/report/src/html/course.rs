@@ -284,9 +284,7 @@ fn burned(group: &[Placed]) -> Vec<Series> {
         && !series.is_empty()
     {
         let line = vec![(first.0, 1.0), (last + length(phase), 1.0)];
-        series.push(
-            Series::new("as fast as it lasts", "as fast as it lasts", 7, line).drawn(Drawn::Thin),
-        );
+        series.push(Series::new("burn rate 1", "burn rate 1", 7, line).drawn(Drawn::Thin));
     }
     series
 }

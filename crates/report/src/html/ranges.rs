@@ -55,7 +55,7 @@ pub(super) fn figures(runs: &[Named]) -> Vec<Large<&'static str>> {
     let errors: u64 = phases.iter().map(|(_, phase)| phase.total.errors).sum();
     if asked || errors > 0 {
         let of = counted(runs.len() as u64, "run", "runs");
-        all.push((grouped(errors), "errors", Some(format!("in {of}"))));
+        all.push((grouped(errors), "errors", Some(format!("over {of}"))));
     }
     all
 }

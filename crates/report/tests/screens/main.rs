@@ -262,7 +262,7 @@ fn a_page_of_several_runs_begins_with_the_ends_of_what_they_found() {
     let p99 = p99.unwrap();
     assert!(p99.contains("stalls; lowest "), "{p99}");
     assert!(
-        first.contains("errors") && first.contains("in 2 runs"),
+        first.contains("errors") && first.contains("over 2 runs"),
         "{first}"
     );
 }

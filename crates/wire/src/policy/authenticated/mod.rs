@@ -2,7 +2,8 @@
 //! (RFC 8439), of the policy ECC_curve25519.
 //!
 //! No two chunks may have the same IV: each has the derived one with token id and sequence number in it
-//! (Part 6, 6.8.1, table 69). Where nothing is encrypted, all of the chunk is signed with the same key.
+//! (Part 6, 6.8.1, table 69), as long as a token protects fewer than 2^32 chunks: tokens are renewed by time, and a million
+//! chunks a second would be that many after 71 minutes. Where nothing is encrypted, all of the chunk is signed with the same key.
 
 #[cfg(test)]
 mod tests;
