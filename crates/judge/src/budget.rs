@@ -31,9 +31,9 @@ pub fn budgets(thresholds: &[Threshold], phase: &Phase, tally: &Tally) -> Vec<Bu
         let mut budget = Budget {
             expected: threshold.to_string(),
             allowed,
-            spent: burn(bad, all, allowed)?,
             ..Budget::default()
         };
+        budget.spent = budget.burn_rate(bad, all)?;
         let mut measured = Vec::new();
         for (row, bin) in tally.bins().iter().enumerate() {
             let (bad, all) = match inside(row) {
@@ -44,7 +44,7 @@ pub fn budgets(thresholds: &[Threshold], phase: &Phase, tally: &Tally) -> Vec<Bu
             budget.bad.push(bad);
             budget.of.push(all);
         }
-        budget.fastest = fastest(&measured, width, allowed);
+        budget.fastest = fastest(&budget, &measured, width);
         Some(budget)
     };
     thresholds.iter().filter_map(of).collect()
@@ -87,18 +87,13 @@ fn missed(threshold: &Threshold, bin: &Bin) -> (u64, u64) {
     (((1.0 - within) * all as f64).round() as u64, all)
 }
 
-/// What was missed over what may be.
-fn burn(bad: u64, all: u64, allowed: f64) -> Option<f64> {
-    (all > 0).then(|| bad as f64 / all as f64 / allowed)
-}
-
 /// The highest burn rate over a second, or over an interval where that is longer, or over all where that is shorter.
-fn fastest(measured: &[(u64, u64)], width: u64, allowed: f64) -> f64 {
+fn fastest(budget: &Budget, measured: &[(u64, u64)], width: u64) -> f64 {
     let rows = (SECOND / width.max(1)).max(1) as usize;
     let seconds = measured.windows(rows.min(measured.len()).max(1));
     let rates = seconds.filter_map(|second| {
         let bad = second.iter().map(|it| it.0).sum();
-        burn(bad, second.iter().map(|it| it.1).sum(), allowed)
+        budget.burn_rate(bad, second.iter().map(|it| it.1).sum())
     });
     rates.fold(0.0, f64::max)
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use plan::unit::duration;
+use judge::EndedBy;
 
 static REACHED: OnceLock<Duration> = OnceLock::new();
 
@@ -12,15 +12,15 @@ pub fn reach(limit: Duration) {
     REACHED.get_or_init(|| limit);
 }
 
-/// The time limit, if it was that which interrupted the command.
-pub fn reached() -> Option<Duration> {
-    REACHED.get().copied()
+/// What interrupted the command.
+pub fn by() -> EndedBy {
+    match REACHED.get() {
+        Some(&allowed) => EndedBy::Limit { allowed },
+        None => EndedBy::Interrupt,
+    }
 }
 
-/// What interrupted the command.
+/// The same in words.
 pub fn why() -> String {
-    match reached() {
-        Some(limit) => format!("time limit of {} reached", duration::typed(limit)),
-        None => "interrupted".to_owned(),
-    }
+    by().to_string()
 }

@@ -1,5 +1,6 @@
 //! What was asked and did not happen: less than was planned is INCOMPLETE, however good the rest looks.
 
+use std::fmt;
 use std::time::Duration;
 
 use plan::unit::duration;
@@ -122,6 +123,18 @@ pub enum EndedBy {
     },
 }
 
+impl fmt::Display for EndedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupt => f.write_str("interrupted"),
+            Self::Hand => f.write_str("ended by hand"),
+            Self::Limit { allowed } => {
+                write!(f, "time limit of {} reached", duration::typed(*allowed))
+            }
+        }
+    }
+}
+
 impl Missing {
     pub(super) fn text(&self) -> String {
         let because = |why: &Option<String>| match why {
@@ -134,17 +147,10 @@ impl Missing {
                 after_ns,
                 planned_ns,
             } => {
-                let ended = match by {
-                    EndedBy::Interrupt => "interrupted".to_owned(),
-                    EndedBy::Hand => "ended by hand".to_owned(),
-                    EndedBy::Limit { allowed } => {
-                        format!("time limit of {} reached", duration::typed(*allowed))
-                    }
-                };
                 let after = time(*after_ns as f64);
                 match planned_ns {
-                    Some(planned) => format!("{ended} after {after} of {}", time(*planned as f64)),
-                    None => format!("{ended} after {after}"),
+                    Some(planned) => format!("{by} after {after} of {}", time(*planned as f64)),
+                    None => format!("{by} after {after}"),
                 }
             }
             Self::Target { url, why } => match why.contains(url.as_str()) {

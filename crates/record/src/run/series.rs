@@ -59,6 +59,13 @@ pub struct Budget {
     pub of: Vec<u64>,
 }
 
+impl Budget {
+    /// The share that was missed over the share that may be; none where there was nothing.
+    pub fn burn_rate(&self, bad: u64, of: u64) -> Option<f64> {
+        (of > 0).then(|| bad as f64 / of as f64 / self.allowed)
+    }
+}
+
 /// A histogram in the course of time; null where an interval had no value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistogramCourse {

@@ -265,8 +265,7 @@ fn burned(group: &[Placed]) -> Vec<Series> {
     }
     let rate = |name: &str, phase: &Phase, row: usize| {
         let budget = phase.series.budgets.iter().find(|it| it.expected == name)?;
-        let (bad, of) = (*budget.bad.get(row)?, *budget.of.get(row)?);
-        (of > 0).then(|| bad as f64 / of as f64 / budget.allowed)
+        budget.burn_rate(*budget.bad.get(row)?, *budget.of.get(row)?)
     };
     let mut series: Vec<Series> = names
         .iter()

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use plan::Threshold;
-use record::run::{Expectation, LinkTest, Phase, Run, Status, Trip, UsageSeries};
+use record::run::{LinkTest, Phase, Run, Status, Trip, UsageSeries};
 
 use super::rows::{Place, Row, Rows};
 use super::table::{Cell, Table};
@@ -314,10 +314,7 @@ pub(super) fn expectations(phase: &Phase) -> Markup {
     if phase.expectations.is_empty() {
         return html! {};
     }
-    let budget = |of: &Expectation| {
-        let mut all = phase.series.budgets.iter();
-        all.find(|it| it.expected == of.expected)
-    };
+    let has_budgets = !phase.series.budgets.is_empty();
     let rows = phase.expectations.iter().map(|it| {
         let threshold: Option<Threshold> = it.expected.parse().ok();
         let kind = threshold.map(|it| Kind::from(it.stat.unit(it.measure)));
@@ -325,29 +322,30 @@ pub(super) fn expectations(phase: &Phase) -> Markup {
             (Some(found), Some(kind)) => Cell::number(Some(found), kind),
             _ => Cell::text(it.reason.clone().unwrap_or_else(|| "not measured".into())),
         };
-        vec![
+        let mut row = vec![
             Cell::text(it.expected.clone()),
             found,
             Cell::inked(
                 if it.met { "met" } else { "not met" },
                 if it.met { "good" } else { "bad" },
             ),
-            Cell::number(budget(it).map(|it| it.allowed), Kind::Share),
-            Cell::number(budget(it).map(|it| it.spent), Kind::Share),
-            Cell::number(budget(it).map(|it| it.fastest), Kind::Count),
-        ]
-    });
-    let mut head = vec!["expected", "found", ""];
-    let budgets = ["error budget", "of it spent", "fastest burn rate"];
-    let has_budgets = !phase.series.budgets.is_empty();
-    if has_budgets {
-        head.extend(budgets);
-    }
-    let columns = head.len();
-    let rows = rows.map(|mut row: Vec<Cell>| {
-        row.truncate(columns);
+        ];
+        if has_budgets {
+            let budget = phase
+                .series
+                .budgets
+                .iter()
+                .find(|of| of.expected == it.expected);
+            row.push(Cell::number(budget.map(|it| it.allowed), Kind::Share));
+            row.push(Cell::number(budget.map(|it| it.spent), Kind::Share));
+            row.push(Cell::number(budget.map(|it| it.fastest), Kind::Count));
+        }
         row
     });
+    let mut head = vec!["expected", "found", ""];
+    if has_budgets {
+        head.extend(["error budget", "of it spent", "fastest burn rate"]);
+    }
     Table {
         caption: "Thresholds".into(),
         head: head.into_iter().map(str::to_owned).collect(),

@@ -15,10 +15,7 @@ use crate::time_limit;
 /// Who ended the phase before its time, if somebody did. A condition of `--abort-on` was asked for.
 pub fn ended_by(phase: &Phase, outcome: &Outcome, control: &Control) -> Option<EndedBy> {
     let by = match outcome.stopped {
-        true if control.is_stopped() => match time_limit::reached() {
-            Some(allowed) => EndedBy::Limit { allowed },
-            None => EndedBy::Interrupt,
-        },
+        true if control.is_stopped() => time_limit::by(),
         true if control.is_aborted() => return None,
         true => EndedBy::Hand,
         false => return None,
