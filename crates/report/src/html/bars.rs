@@ -32,7 +32,7 @@ impl Bar {
     fn drawn(&self, place: &Place<'_>, kind: Kind, colour: usize) -> Markup {
         let (left, y) = (place.left, place.y);
         if !self.middle.is_finite() {
-            return html! { text x=(left + 6.0) y=(y + 4.0) { (cut_inside(&self.missing, 70)) } };
+            return html! { text x=(left + 6.0) y=(y + 4.0) { (cut_inside(&self.missing, place.letters)) } };
         }
         let end = place.of(self.middle);
         let behind = self.interval.map_or(end, |it| end.max(place.of(it.1)));

@@ -14,6 +14,8 @@ struct Paper {
     left: f64,
     /// Letters that a name has room for.
     letters: usize,
+    /// Letters that fit beside each other from where the scale begins.
+    across: usize,
     /// How much of a row is there for a name above it.
     above: f64,
 }
@@ -24,6 +26,7 @@ const PAPERS: [Paper; 2] = [
         width: 860.0,
         left: 290.0,
         letters: 36,
+        across: 70,
         above: 0.0,
     },
     Paper {
@@ -31,6 +34,7 @@ const PAPERS: [Paper; 2] = [
         width: 380.0,
         left: 10.0,
         letters: 48,
+        across: 46,
         above: 17.0,
     },
 ];
@@ -67,6 +71,8 @@ pub(super) struct Place<'a> {
     scale: &'a Scale,
     pub(super) left: f64,
     room: f64,
+    /// Letters that fit into the row.
+    pub(super) letters: usize,
     /// The middle of the row.
     pub(super) y: f64,
 }
@@ -105,23 +111,27 @@ impl Rows<'_> {
             scale: &self.scale,
             left: paper.left,
             room,
+            letters: paper.across,
             y,
+        };
+        // Texts of ticks stay on the paper.
+        let text_at = |tick| {
+            let far = paper.width - TICK / 2.0;
+            at(0.0).of(tick).clamp(TICK / 2.0, far)
         };
         html! {
             svg class=(paper.class) viewBox={ "0 0 " (paper.width) " " (height) } role="img"
                 aria-label={ (self.title) ": " (self.told) " The table below has the figures." } {
                 g.grid {
-                    @for tick in apart(&self.scale, room) {
-                        @let x = at(0.0).of(tick);
-                        path d=(format!("M{x:.1} 4V{:.1}", height - 24.0)) {}
-                        @let far = paper.width - TICK / 2.0;
-                        text.x x=(format!("{:.1}", x.clamp(TICK / 2.0, far))) y=(height - 8.0) { (self.scale.kind.tick(tick)) }
+                    @for tick in apart(self.scale.ticks(), text_at) {
+                        path d=(format!("M{:.1} 4V{:.1}", at(0.0).of(tick), height - 24.0)) {}
+                        text.x x=(format!("{:.1}", text_at(tick))) y=(height - 8.0) { (self.scale.kind.tick(tick)) }
                     }
                 }
                 @for (row, y) in rows {
                     @let above = y - STEP / 2.0 - paper.above;
                     @if let Some(group) = row.group {
-                        text.group x="10" y=(format!("{:.1}", above - 4.0)) { (cut_inside(group, paper.letters + 12)) }
+                        text.group x="10" y=(format!("{:.1}", above - 4.0)) { (cut_inside(group, paper.across)) }
                     }
                     @match paper.above > 0.0 {
                         true => text.above x="10" y=(format!("{:.1}", above + 15.0)) { (cut_inside(row.name, paper.letters)) },
@@ -135,11 +145,10 @@ impl Rows<'_> {
 }
 
 /// Ticks whose texts do not run into each other.
-fn apart(scale: &Scale, room: f64) -> Vec<f64> {
+fn apart(mut ticks: Vec<f64>, text_at: impl Fn(f64) -> f64) -> Vec<f64> {
     let mut last = f64::NEG_INFINITY;
-    let mut ticks = scale.ticks();
     ticks.retain(|tick| {
-        let x = scale.at(*tick) * room;
+        let x = text_at(*tick);
         let kept = x - last >= TICK;
         if kept {
             last = x;
@@ -175,10 +184,12 @@ mod tests {
         assert_eq!(page.matches("<svg").count(), PAPERS.len(), "{page}");
         assert_eq!(page.matches("<circle").count(), 2 * PAPERS.len());
         for room in [550.0, 350.0, 100.0] {
-            let ticks = apart(&scale(), room);
+            // At the edge of the paper a text stands further in than its line.
+            let text_at = |tick| (10.0 + scale().at(tick) * room).max(24.0);
+            let ticks = apart(scale().ticks(), text_at);
             assert!(!ticks.is_empty());
             for pair in ticks.windows(2) {
-                let far = (scale().at(pair[1]) - scale().at(pair[0])) * room;
+                let far = text_at(pair[1]) - text_at(pair[0]);
                 assert!(far >= TICK, "{room}: {ticks:?}");
             }
         }
