@@ -4,6 +4,7 @@
 //! - [`clock`] has the CPU clocks of processes and threads;
 //! - [`thread`] places threads on processors and lets others go first;
 //! - [`process`] starts, ends and watches processes, and [`child`] ends those that this one started;
+//! - [`memory`] gives back what a start has left there;
 //! - [`mod@file`] keeps files from others, and tells one from another;
 //! - [`error`] knows errors that the standard library has no name for;
 //! - [`socket`], [`datagram`], [`multicast`] and [`interface`] are what sockets can do besides;
@@ -17,6 +18,7 @@ pub mod datagram;
 pub mod error;
 pub mod file;
 pub mod interface;
+pub mod memory;
 pub mod multicast;
 pub mod process;
 pub mod socket;

@@ -59,4 +59,6 @@ fn an_idle_agent_is_small_and_does_nothing() {
     drop(agent.stdin.take());
     agent.wait().unwrap();
     assert!(own < 10_000_000, "{own}");
+    // Of a program that is not optimised its code alone was 20 MB.
+    assert!(all < 20_000_000, "{all}");
 }
