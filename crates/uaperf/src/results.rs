@@ -31,8 +31,20 @@ fn is_index(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name == sweep::FILE)
 }
 
-/// All results of a folder. Other files that happen to be JSON are passed over; broken results are not.
+/// All results of a folder, of which there have to be some.
 fn folder(folder: &Path) -> Result<Vec<Named>, Failure> {
+    let runs = inside(folder)?;
+    match runs.is_empty() {
+        true => Err(
+            Failure::new(format!("{}: no results in this folder", folder.display()))
+                .hint("runs are kept in results/ unless --out names another file"),
+        ),
+        false => Ok(runs),
+    }
+}
+
+/// All results of a folder. Other files that happen to be JSON are passed over; broken results are not.
+fn inside(folder: &Path) -> Result<Vec<Named>, Failure> {
     let unreadable =
         |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", folder.display()));
     let mut files: Vec<PathBuf> = Vec::new();
@@ -51,13 +63,7 @@ fn folder(folder: &Path) -> Result<Vec<Named>, Failure> {
             read => runs.push(name(&file, read.map_err(|error| failure(&file, error))?)),
         }
     }
-    match runs.is_empty() {
-        true => Err(
-            Failure::new(format!("{}: no results in this folder", folder.display()))
-                .hint("runs are kept in results/ unless --out names another file"),
-        ),
-        false => Ok(runs),
-    }
+    Ok(runs)
 }
 
 /// Occasions in a folder: each folder in it, and each file, is one; the earliest first.
@@ -75,10 +81,11 @@ pub fn occasions(folder: &Path) -> Result<Vec<(String, Vec<Named>)>, Failure> {
         let label = label.unwrap_or_default().to_string_lossy().into_owned();
         let runs = match path.is_dir() {
             // A folder without results is none of our business.
-            true => self::folder(&path).unwrap_or_default(),
-            false if json => match Run::read(&path) {
+            true => inside(&path)?,
+            false if json && !is_index(&path) => match Run::read(&path) {
                 Ok(run) => vec![name(&path, run)],
-                Err(_) => Vec::new(),
+                Err(ReadError::NotARun(_)) => Vec::new(),
+                Err(error) => return Err(failure(&path, error)),
             },
             false => Vec::new(),
         };
