@@ -74,6 +74,7 @@ impl Flights {
         self.places.insert(id.slot(), places);
     }
 
+    /// One that was kept: its id is that of a request that was sent.
     #[inline]
     pub fn get(&self, id: RequestId) -> Flight {
         self.slots.get(id.slot()).copied().unwrap_or_default()

@@ -23,6 +23,7 @@ pub struct Rest {
 impl Rest {
     /// Of an answer. `places`: those of its operations, if it was itself to the rest of another.
     pub fn of(asker: &Asker, flight: Flight, places: Option<&[usize]>, points: Vec<Point>) -> Self {
+        // An answer has as many results as its request had operations, or its points are not taken.
         let place = |at: u32| match places {
             Some(places) => places.get(at as usize).copied().unwrap_or(0),
             None => asker.place(flight.first as usize, at),

@@ -57,6 +57,7 @@ async fn with_nodes(
     there: &mut Vec<NodeId>,
 ) -> Result<(), StatusCode> {
     let per_call = client.prepared.per_call();
+    // Preparing found the one that they are added to.
     let below = client.prepared.nodes().first().cloned().unwrap_or_default();
     let numbers: Vec<u32> = (0..plan.count).collect();
     for some in numbers.chunks(per_call) {

@@ -109,6 +109,7 @@ async fn step(
     round: &mut Round<'_>,
     course: &RoundsShared<'_>,
 ) -> Result<u32, StatusCode> {
+    // A step without a name is not timed: it notes nothing.
     let name = name.unwrap_or_default();
     match &step.does {
         Does::Pause { mean, exponential } => {
