@@ -561,6 +561,7 @@ fn template(
         Encoding::Variant => Fields::Variant(zeros),
         Encoding::Raw => {
             // Whatever has a zero has a size.
+            debug_assert!(kinds.iter().all(|kind| kind.size().is_some()));
             let sizes = kinds.iter().map(|kind| kind.size().unwrap_or_default());
             Fields::Raw(vec![0; sizes.sum()])
         }

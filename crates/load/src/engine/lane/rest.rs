@@ -90,7 +90,8 @@ impl Lane {
                     let before = out.len();
                     request.header_mut().request_handle = handle;
                     // Continuation points that were decoded encode again.
-                    let _ = request.encode(out);
+                    let encoded = request.encode(out);
+                    debug_assert!(encoded.is_ok());
                     bytes = out.len() - before;
                 })?
             }

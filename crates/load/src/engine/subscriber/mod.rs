@@ -459,7 +459,8 @@ impl Subscriber {
         let sent = connection.send(now.mono + self.orders.timeout, |out, handle| {
             request.header_mut().request_handle = handle;
             // Numbers and texts, which always encode.
-            let _ = request.encode(out);
+            let encoded = request.encode(out);
+            debug_assert!(encoded.is_ok());
         });
         match sent {
             Ok(id) => {
