@@ -329,4 +329,19 @@ mod tests {
         assert_eq!(way(&at("tests"), &at("tests")).unwrap(), Path::new(""));
         assert!(way(&at("tests"), &at("nothing")).is_err());
     }
+
+    #[test]
+    fn an_occasion_whose_results_are_broken_is_not_left_out_in_silence() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("monday/run.json");
+        std::fs::create_dir_all(root.path().join("monday")).unwrap();
+        // What is no result is none of our business.
+        std::fs::write(&file, "{\"other\": 1}").unwrap();
+        assert!(occasions(root.path()).unwrap().is_empty());
+        std::fs::write(&file, "{\"format\": \"uaperf run\", \"version\": 1000000}").unwrap();
+        let error = occasions(root.path()).unwrap_err().to_string();
+        assert!(error.contains("newer uaperf"), "{error}");
+        std::fs::rename(&file, root.path().join("run.json")).unwrap();
+        assert!(occasions(root.path()).is_err());
+    }
 }
