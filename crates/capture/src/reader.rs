@@ -234,7 +234,9 @@ impl<R: Read> Captures<R> {
                 self.u16_at(options, 0),
                 usize::from(self.u16_at(options, 2)),
             );
-            let value = options.get(4..4 + len).unwrap_or_default();
+            let Some(value) = options.get(4..4 + len) else {
+                return Err(self.broken("an interface whose options are longer than it"));
+            };
             match (code, value) {
                 (0, _) => break,
                 (9, &[resolution]) => {
@@ -254,6 +256,7 @@ impl<R: Read> Captures<R> {
                 }
                 _ => {}
             }
+            // The last one may lack what fills it up.
             options = options
                 .get(4 + len.next_multiple_of(4)..)
                 .unwrap_or_default();

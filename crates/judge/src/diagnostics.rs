@@ -316,6 +316,7 @@ fn subscriptions(servers: &[&Counted], heard: &Subscriptions, queue: u32) -> Vec
         true => ours("overflowed"),
         false => ours("overflow_bits"),
     };
+    // Where the server does not count them, what was seen is enough to tell of it.
     if overflows.unwrap_or(0) + seen > 0 {
         let because = match (overflows, seen) {
             (Some(1..), 0) if heard.held.is_some() => Some("nothing was to be reported"),

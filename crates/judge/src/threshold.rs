@@ -23,7 +23,7 @@ impl Measured<'_> {
             Stat::Mean => {
                 let cores = *usage.window.cpu_cores.known()?;
                 let width = self.0.to_ns.saturating_sub(self.0.from_ns);
-                // Spinning is idle.
+                // Spinning is idle. Only our own loops do it, and they say so.
                 let spun = usage.window.spun_ns.known().copied().unwrap_or(0);
                 Some((cores - spun as f64 / width.max(1) as f64).max(0.0))
             }

@@ -16,7 +16,7 @@ use wire::types::{
 };
 
 use crate::access::{Access, AccessError, Session};
-use crate::transport::{CallError, Steps};
+use crate::transport::{CallError, Steps, one_each};
 
 const NAMESPACE: &str = "http://opcfoundation.org/UA/GDS/";
 const DIRECTORY: &str = "Directory";
@@ -190,7 +190,8 @@ impl Open {
             request_header: Default::default(),
             methods_to_call: Some(certificates.iter().map(one).collect()),
         })?;
-        let results = response.results.unwrap_or_default();
+        // An answer that may be another certificate's is none.
+        let results = one_each(response.results, certificates.len())?;
         Ok(results.into_iter().map(checked).collect())
     }
 }
@@ -208,7 +209,8 @@ fn find(session: &mut Session) -> Result<(NodeId, NodeId), AskError> {
         request_header: Default::default(),
         browse_paths: Some(vec![path(&[DIRECTORY]), path(&[DIRECTORY, METHOD])]),
     })?;
-    let mut found = response.results.unwrap_or_default().into_iter().map(target);
+    let results = one_each(response.results, 2).map_err(CallError::from)?;
+    let mut found = results.into_iter().map(target);
     let both = found.next().flatten().zip(found.next().flatten());
     both.ok_or(AskError::NoMethod)
 }
@@ -222,7 +224,7 @@ fn namespace(session: &mut Session) -> Result<Option<u16>, CallError> {
         timestamps_to_return: TimestampsToReturn::Neither,
         nodes_to_read: Some(vec![ReadValueId::from(node)]),
     })?;
-    let value = response.results.unwrap_or_default().into_iter().next();
+    let value = one_each(response.results, 1)?.into_iter().next();
     let Some(Variant::Array(list)) = value.and_then(|it| it.value) else {
         return Ok(None);
     };

@@ -391,7 +391,7 @@ impl Writer {
         self.bytes.push(0);
     }
 
-    /// Bytes behind their number, which is 255 at most.
+    /// Bytes behind their number, which is 255 at most: labels and strings are made no longer.
     fn label(&mut self, label: &[u8]) {
         self.bytes
             .push(u8::try_from(label.len()).unwrap_or_default());

@@ -462,6 +462,7 @@ impl Responder {
 fn rank(data: &Data) -> Option<(u16, Vec<u8>)> {
     match data {
         Data::Service { port, host } => {
+            // A label has 63 bytes at most.
             let labels = host.labels().flat_map(|label| {
                 [&[u8::try_from(label.len()).unwrap_or_default()], label].concat()
             });

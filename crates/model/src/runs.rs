@@ -103,6 +103,7 @@ fn came_per_s(measured: &Phase, window_s: f64) -> Option<f64> {
     if let Some(told) = &measured.pubsub {
         // Cycles that are late follow each other: a publisher that is too slow takes longer than was asked for.
         let sent = told.published.as_ref()?;
+        // Without an interval nothing is due but by the time that it took.
         let due_ns = sent.interval_ns.unwrap_or(0).saturating_mul(sent.cycles);
         let ns = due_ns.max(sent.elapsed_ns);
         return (ns > 0).then(|| sent.values as f64 * 1e9 / ns as f64);

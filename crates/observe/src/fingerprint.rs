@@ -256,7 +256,7 @@ fn network() -> Figure<Vec<String>> {
     let mut interfaces = Vec::new();
     for name in files::names("/sys/class/net")? {
         let of = |file: &str| files::line(&format!("/sys/class/net/{name}/{file}"));
-        // The loopback's state is unknown to the kernel, and it is up all the same.
+        // The loopback's state is unknown to the kernel, and it is up all the same. One whose state cannot be read has gone.
         let state = of("operstate").unwrap_or_default();
         if state != "up" && name != "lo" {
             continue;

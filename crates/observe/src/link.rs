@@ -116,6 +116,7 @@ pub fn links(tree: &Tree) -> Figure<Vec<Link>> {
             sent_bytes: count("tx_bytes"),
             received_packets: count("rx_packets"),
             sent_packets: count("tx_packets"),
+            // A driver that does not count what it missed has no more than what was dropped.
             received_dropped: count("rx_dropped")
                 .map(|n| n + count("rx_missed_errors").unwrap_or(0)),
             sent_dropped: count("tx_dropped"),

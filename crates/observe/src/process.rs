@@ -251,7 +251,7 @@ impl Process {
             user_ns: nothing(),
             system_ns: nothing(),
             waited_ns: nothing(),
-            rss_bytes: of(&|it| Some(it.rss_bytes)),
+            rss_bytes: of(&|it| it.rss_bytes),
             peak_rss_bytes: nothing(),
             threads: nothing(),
             voluntary_switches: nothing(),

@@ -23,13 +23,12 @@ impl<'a> Stat<'a> {
             .split_once('(')
             .and_then(|(_, rest)| Some(rest.rsplit_once(')')?.0));
         let words: Vec<&str> = rest.unwrap_or_default().split_whitespace().collect();
-        match words.first() {
-            Some(&"Z" | &"X") => Err(NotAvailable::because("the process has ended")),
-            _ => Ok(Self {
-                name: name.unwrap_or_default(),
-                words,
-                path,
-            }),
+        match (words.first(), name) {
+            (Some(&"Z" | &"X"), _) => Err(NotAvailable::because("the process has ended")),
+            (Some(_), Some(name)) => Ok(Self { name, words, path }),
+            _ => Err(NotAvailable::because(format!(
+                "{path} is not as proc(5) describes it"
+            ))),
         }
     }
 
@@ -112,6 +111,10 @@ mod tests {
     #[test]
     fn a_process_that_nobody_waited_for_has_ended() {
         assert!(Stat::of("7 (a) Z 1 2", "stat").is_err());
+        // Something else is not a process without a name.
+        for other in ["", "7", "7 (a)", "7 a R 1 2"] {
+            assert!(Stat::of(other, "stat").is_err(), "{other:?}");
+        }
     }
 
     #[test]

@@ -127,6 +127,7 @@ impl Running {
                 std::thread::sleep(Duration::from_millis(20));
             }
         }
+        // A record that stays is of a process that has ended, and is passed over.
         let _ = fs::remove_file(self.record());
         was_alive
     }

@@ -100,6 +100,7 @@ impl Stack {
                 self.unpack()?;
                 self.run_steps(&lock, progress)?;
                 self.write("installed", self.fingerprint().as_bytes())?;
+                // Why it failed before is asked for only where it is not installed.
                 let _ = fs::remove_file(self.dir().join("failed"));
             }
         }

@@ -59,10 +59,11 @@ pub(crate) fn first_line_of(words: &[&str]) -> Result<String, String> {
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-    let line = line.unwrap_or_default().to_owned();
-    match output.status.success() {
-        true => Ok(line),
-        false => Err(format!("{}: {line}", output.status)),
+    match (output.status.success(), line) {
+        (true, Some(line)) => Ok(line.to_owned()),
+        (true, None) => Err("it printed nothing".to_owned()),
+        (false, Some(line)) => Err(format!("{}: {line}", output.status)),
+        (false, None) => Err(output.status.to_string()),
     }
 }
 
@@ -101,6 +102,8 @@ mod tests {
         );
         let failed = first_line_of(&["sh", "-c", "echo no >&2; exit 1"]).unwrap_err();
         assert!(failed.ends_with("no"), "{failed}");
+        let nothing = first_line_of(&["sh", "-c", "echo"]);
+        assert_eq!(nothing, Err("it printed nothing".into()));
         assert!(first_line_of(&["no-such-program-here"]).is_err());
         assert!(first_line_of(&[]).is_err());
     }

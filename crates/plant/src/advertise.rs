@@ -77,9 +77,8 @@ impl Advertised {
             by_client: false,
         };
         if let Some(url) = &config.advertise {
-            let host = url.parse().map(|url: Url| in_url(url.host()));
-            let mut advertised = told(&host.unwrap_or_default());
-            advertised.urls.tcp.clone_from(url);
+            let mut advertised = told(&in_url(url.host()));
+            advertised.urls.tcp = url.to_string();
             return advertised;
         }
         if let Some(host) = &config.host {
@@ -208,7 +207,7 @@ mod tests {
         ];
         assert_eq!(told.unwrap().discovery(), each);
         let named = Config {
-            advertise: Some("opc.tcp://plc.example:1/a".into()),
+            advertise: Some("opc.tcp://plc.example:1/a".parse().unwrap()),
             ..Config::default()
         };
         let each: [UAString; 3] = [

@@ -33,7 +33,7 @@ pub struct Config {
     /// client came by.
     pub host: Option<String>,
     /// The whole URL that clients are told, where they come by another way than this machine knows of.
-    pub advertise: Option<String>,
+    pub advertise: Option<Url>,
     /// Clients that this server dials, so that they need not reach it (Part 6, 7.1.2.6).
     pub reverse: Vec<Url>,
     /// The application URI, when there is no certificate that says it.
@@ -150,7 +150,7 @@ impl Plant {
             config.host.clone_from(&self.host);
         }
         if let Some(url) = &self.advertise {
-            config.advertise = Some(url.to_string());
+            config.advertise = Some(url.clone());
         }
         config.reverse.extend(self.reverse.iter().cloned());
         if let Some(bytes) = self.memory {

@@ -105,10 +105,12 @@ pub fn endpoints(
 
 /// Higher is better (Part 4, 7.14); only None says 0, that it is not recommended.
 fn level(protection: Protection) -> u8 {
-    let policy = Policy::ALL
+    // All of them are in the list.
+    let place = Policy::ALL
         .iter()
-        .position(|policy| *policy == protection.policy)
-        .unwrap_or_default();
+        .position(|policy| *policy == protection.policy);
+    debug_assert!(place.is_some(), "{}", protection.policy);
+    let policy = place.unwrap_or_default();
     let mode = usize::from(protection.mode == Mode::SignAndEncrypt);
     (policy * 10 + mode * 5) as u8
 }

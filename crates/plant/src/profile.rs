@@ -68,6 +68,7 @@ impl Profile {
 
     /// The plant that it stands for.
     pub(crate) fn plant(&self) -> Result<Arc<Plant>, Wrong> {
+        // Both that are read here are among them, as a test of all profiles sees.
         let read = |name: &str| {
             let text = Self::text(name).unwrap_or_default();
             Plant::parse(text, &format!("profile {name}"), Path::new(""))

@@ -82,7 +82,7 @@ impl Who {
         }
     }
 
-    /// What stands in the subject of a certificate as it was sent.
+    /// What stands in the subject of a certificate as it was sent; empty where it cannot be read, or says nothing.
     pub fn common_name(sent: &[u8]) -> String {
         let chain = pki::Certificate::chain_from_der(sent);
         let leaf = chain.ok().and_then(|chain| chain.into_iter().next());

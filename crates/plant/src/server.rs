@@ -383,7 +383,7 @@ pub(crate) fn offer(config: &mut Config) -> Result<Identities, StartError> {
     let all = config.identity.iter().chain(&config.beside);
     let uris: Vec<_> = all.clone().map(pki::Identity::application_uri).collect();
     if let Some(other) = uris.iter().find(|uri| Some(*uri) != uris.first()) {
-        let of = |uri: Option<&str>| uri.unwrap_or_default().to_owned();
+        let of = |uri: Option<&str>| uri.unwrap_or("no application").to_owned();
         let first = uris.first().copied().flatten();
         return Err(StartError::Applications(of(first), of(*other)));
     }

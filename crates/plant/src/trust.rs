@@ -268,8 +268,9 @@ impl Listed {
         if may
             && let Ok(chain) = Certificate::chain_from_der(sent)
             && let Some(leaf) = chain.first()
+            && let Err(error) = self.lists.store().note(leaf)
         {
-            let _ = self.lists.store().note(leaf);
+            warn!(%error, "a certificate that was refused cannot be kept");
         }
     }
 }

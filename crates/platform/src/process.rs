@@ -105,8 +105,8 @@ pub struct Watched(imp::Watched);
 pub struct Look {
     /// Processor time of all threads, those that have ended too.
     pub cpu: Duration,
-    /// Memory in RAM.
-    pub rss_bytes: u64,
+    /// Memory in RAM, where the system says.
+    pub rss_bytes: Option<u64>,
     /// Open descriptors or handles, where the system says.
     pub descriptors: Option<u64>,
 }
@@ -229,13 +229,14 @@ mod imp {
             let cpu = cpu_of(self.id)?;
             let folder = format!("/proc/{}", self.id);
             let status = fs::read_to_string(format!("{folder}/status"))?;
+            // One that is ending has no memory any more, and no such line.
             let rss = status.lines().find_map(|it| it.strip_prefix("VmRSS:"));
             let rss = rss.and_then(|it| it.split_whitespace().next()?.parse::<u64>().ok());
             let descriptors = fs::read_dir(format!("{folder}/fd")).ok();
             match started(self.id).is_some_and(|it| it == self.started) {
                 true => Ok(Look {
                     cpu,
-                    rss_bytes: rss.unwrap_or(0) * 1024,
+                    rss_bytes: rss.map(|it| it * 1024),
                     descriptors: descriptors.map(|it| it.count() as u64),
                 }),
                 false => Err(gone(self.id)),
@@ -304,7 +305,7 @@ mod imp {
             let process = process.ok_or_else(|| gone(self.id))?;
             Ok(Look {
                 cpu: Duration::from_millis(process.accumulated_cpu_time()),
-                rss_bytes: process.memory(),
+                rss_bytes: Some(process.memory()),
                 descriptors: process.open_files().map(|it| it as u64),
             })
         }
@@ -382,7 +383,7 @@ mod tests {
         let mut watched = Watched::of(child.id()).unwrap();
         let look = watched.look().unwrap();
         assert!(
-            soon(|| watched.look().unwrap().rss_bytes > 100_000),
+            soon(|| watched.look().unwrap().rss_bytes > Some(100_000)),
             "{look:?}"
         );
         drop(child.stdin.take());
@@ -433,9 +434,9 @@ mod tests {
     #[test]
     fn memory_that_is_held_is_seen() {
         let mut own = Watched::of(std::process::id()).unwrap();
-        let before = own.look().unwrap().rss_bytes;
+        let before = own.look().unwrap().rss_bytes.unwrap();
         let held = vec![1u8; 64 << 20];
-        let with = own.look().unwrap().rss_bytes;
+        let with = own.look().unwrap().rss_bytes.unwrap();
         assert!(with >= before + (32 << 20), "{before} {with}");
         assert!(held.iter().all(|it| *it == 1));
     }

@@ -76,6 +76,7 @@ mod imp {
 
     pub fn turns() -> Turns {
         // Documented in the kernel's sched-stats: CPU time, run-queue time, time slices.
+        // A kernel without it tells nothing, as its words say that are not there.
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
         let mut words = text.split_whitespace().map(|word| word.parse().ok());
         Turns {

@@ -242,6 +242,7 @@ pub(crate) fn write_security(security: &SecurityHeader, out: &mut Vec<u8>) {
     out.extend(security.token_id.to_le_bytes());
     let nonce = security.nonce.bytes();
     // Lossless: at most 32.
+    debug_assert!(nonce.len() <= 32);
     out.push(nonce.len() as u8);
     out.extend(nonce);
     out.extend(security.footer_len.map(u16::to_le_bytes).iter().flatten());

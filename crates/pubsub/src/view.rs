@@ -617,6 +617,7 @@ impl<'a> FieldViews<'a> {
         let first = self.index;
         self.left = self.left.saturating_sub(count);
         // Lossless: counts are UInt16.
+        debug_assert!(count <= usize::from(u16::MAX));
         self.index = first.wrapping_add(count as u16);
         let rest = self.cursor.rest().get(len..).unwrap_or_default();
         self.cursor.skip_to(rest);

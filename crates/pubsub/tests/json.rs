@@ -436,6 +436,43 @@ fn metadata_names_and_types_the_fields() {
     let old = text.replace("\"i=10\"", "{\"Id\":10}");
     let view = JsonView::parse(old.as_bytes(), false).unwrap();
     assert_eq!(view.metadata(&Limits::default()).unwrap(), message);
+    // What is left out has its default.
+    let short = text.replace("\"ValueRank\":-1", "\"ValueRank\":null");
+    let view = JsonView::parse(short.as_bytes(), false).unwrap();
+    assert_eq!(view.metadata(&Limits::default()).unwrap(), message);
+}
+
+#[test]
+fn metadata_with_something_else_for_a_number_or_a_time_is_refused() {
+    let text = MetaDataMessage {
+        timestamp: Some(TICKS),
+        metadata: MetaData {
+            fields: vec![FieldMetaData {
+                name: "Speed".to_owned(),
+                built_in_type: 10,
+                value_rank: -1,
+            }],
+            major_version: 1,
+            ..MetaData::default()
+        },
+        ..MetaDataMessage::default()
+    };
+    let text = text.encode();
+    let time = text.split("\"Timestamp\":").nth(1).unwrap();
+    let time = time.split(',').next().unwrap();
+    for (from, to) in [
+        ("\"MajorVersion\":1", "\"MajorVersion\":\"one\""),
+        ("\"MajorVersion\":1", "\"MajorVersion\":-1"),
+        ("\"BuiltInType\":10", "\"BuiltInType\":\"Float\""),
+        ("\"BuiltInType\":10", "\"BuiltInType\":1000"),
+        ("\"ValueRank\":-1", "\"ValueRank\":true"),
+        (time, "\"yesterday\""),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let wrong = text.replace(from, to);
+        let view = JsonView::parse(wrong.as_bytes(), false).unwrap();
+        assert!(view.metadata(&Limits::default()).is_err(), "{to}");
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub enum LogError {
 /// maximum that a line says is in milliseconds; the histogram in it counts nanoseconds.
 pub fn write(tally: &Tally, started: Timestamp, out: &mut impl Write) -> Result<(), LogError> {
     let format = |error: &dyn std::fmt::Debug| LogError::Format(format!("{error:?}"));
+    // A log begins in 1970 at the earliest.
     let started = u64::try_from(started.unix_ns()).unwrap_or(0);
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()

@@ -96,6 +96,7 @@ const LEAST: f64 = 0.001;
 
 /// The busiest threads by their names.
 fn threads(all: &[ThreadUsage]) -> String {
+    // One whose time is not known is counted with the others.
     let cores = |it: &ThreadUsage| it.cpu_cores.known().copied().unwrap_or(0.0);
     let busy = all.iter().filter(|it| cores(it) >= LEAST);
     let shown: Vec<String> = busy
@@ -267,6 +268,7 @@ fn spent(usage: &Usage, ram: Option<u64>, done: Option<u64>, working: Option<f64
         parts.push(format!("{share:.0} % of it in the kernel"));
     }
     if let (Some(done), Figure::Known(cpu)) = (done.filter(|&done| done > 0), &usage.cpu_ns) {
+        // Only our own loops spin, and they say so.
         let spun = usage.spun_ns.known().copied().unwrap_or(0);
         let each = cpu.saturating_sub(spun) as f64 / done as f64;
         parts.push(format!("{} a request", duration::show_nanos(each)));

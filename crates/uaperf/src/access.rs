@@ -345,6 +345,7 @@ impl Args {
             let password = own.filter(|_| passwords.len() > 1).or(passwords.first());
             Credentials::UserName {
                 name: pattern.replace(NUMBER, &n.to_string()),
+                // Of a file with nothing but empty lines no line is left: it says an empty one.
                 password: password.cloned().unwrap_or_default(),
             }
         };

@@ -30,7 +30,7 @@ pub fn hint(error: &AccessError, access: &Access) -> Option<String> {
             thumbprint,
             ..
         } => {
-            let name = thumbprint.get(..8).unwrap_or_default();
+            let name = thumbprint.get(..8).unwrap_or(thumbprint);
             match refusal.reason {
                 pki::Reason::Untrusted => format!(
                     "if it is the right one: uaperf cert trust {name}, or accept it this once with \
@@ -174,7 +174,10 @@ fn tls(error: &TlsError, access: &Access) -> Option<String> {
 
 /// What to do with a certificate that was refused.
 pub fn rejection(it: &Rejected) -> String {
-    let name = it.thumbprint.get(..8).unwrap_or_default();
+    let Some(name) = it.thumbprint.as_deref().map(|it| it.get(..8).unwrap_or(it)) else {
+        return "it sent something else than a certificate; accept it this once with --trust"
+            .to_owned();
+    };
     format!(
         "see it with `uaperf cert show {name}`; if it is the right one: uaperf cert trust {name}, or accept it this once \
          with --trust"
@@ -273,4 +276,22 @@ fn status(status: StatusCode, access: &Access) -> Option<String> {
         return Some("the server knows no endpoint of this name: check the path of the URL".into());
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_cannot_be_read_is_none_to_be_looked_at() {
+        let rejected = |thumbprint: Option<&str>| Rejected {
+            status: 0,
+            reason: String::new(),
+            thumbprint: thumbprint.map(str::to_owned),
+        };
+        let known = rejection(&rejected(Some("0123456789")));
+        assert!(known.contains("`uaperf cert show 01234567`"), "{known}");
+        let unknown = rejection(&rejected(None));
+        assert!(!unknown.contains("uaperf cert"), "{unknown}");
+    }
 }

@@ -404,6 +404,7 @@ impl Reads {
         service_ns.sort_unstable();
         // A rate is of what came in time.
         let measured_s = measured.to_ns.saturating_sub(measured.from_ns) as f64 / 1e9;
+        // Without a time that was measured there is no rate, and no result in it.
         let results = total.values_per_s.unwrap_or(0.0) * measured_s;
         Self {
             requests: total.sent,

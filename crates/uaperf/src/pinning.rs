@@ -12,7 +12,8 @@ pub fn check(pins: &[usize]) -> Result<(), Failure> {
     let allowed = observe::processors().map_err(|why| {
         Failure::usage(format!("--pin: cannot pin threads here: {}", why.reason()))
     })?;
-    // Those that are isolated are no process's from the beginning, and everybody's who asks for them.
+    // Those that are isolated are no process's from the beginning, and everybody's who asks for them. Where the system does not
+    // tell of them there are none.
     let isolated = observe::isolated(&Tree::here()).unwrap_or_default();
     match pins
         .iter()

@@ -31,8 +31,20 @@ fn is_index(file: &Path) -> bool {
     file.file_name().is_some_and(|name| name == sweep::FILE)
 }
 
-/// All results of a folder. Other files that happen to be JSON are passed over; broken results are not.
+/// All results of a folder, of which there have to be some.
 fn folder(folder: &Path) -> Result<Vec<Named>, Failure> {
+    let runs = inside(folder)?;
+    match runs.is_empty() {
+        true => Err(
+            Failure::new(format!("{}: no results in this folder", folder.display()))
+                .hint("runs are kept in results/ unless --out names another file"),
+        ),
+        false => Ok(runs),
+    }
+}
+
+/// All results of a folder. Other files that happen to be JSON are passed over; broken results are not.
+fn inside(folder: &Path) -> Result<Vec<Named>, Failure> {
     let unreadable =
         |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", folder.display()));
     let mut files: Vec<PathBuf> = Vec::new();
@@ -51,13 +63,7 @@ fn folder(folder: &Path) -> Result<Vec<Named>, Failure> {
             read => runs.push(name(&file, read.map_err(|error| failure(&file, error))?)),
         }
     }
-    match runs.is_empty() {
-        true => Err(
-            Failure::new(format!("{}: no results in this folder", folder.display()))
-                .hint("runs are kept in results/ unless --out names another file"),
-        ),
-        false => Ok(runs),
-    }
+    Ok(runs)
 }
 
 /// Occasions in a folder: each folder in it, and each file, is one; the earliest first.
@@ -75,10 +81,11 @@ pub fn occasions(folder: &Path) -> Result<Vec<(String, Vec<Named>)>, Failure> {
         let label = label.unwrap_or_default().to_string_lossy().into_owned();
         let runs = match path.is_dir() {
             // A folder without results is none of our business.
-            true => self::folder(&path).unwrap_or_default(),
-            false if json => match Run::read(&path) {
+            true => inside(&path)?,
+            false if json && !is_index(&path) => match Run::read(&path) {
                 Ok(run) => vec![name(&path, run)],
-                Err(_) => Vec::new(),
+                Err(ReadError::NotARun(_)) => Vec::new(),
+                Err(error) => return Err(failure(&path, error)),
             },
             false => Vec::new(),
         };
@@ -321,5 +328,20 @@ mod tests {
         );
         assert_eq!(way(&at("tests"), &at("tests")).unwrap(), Path::new(""));
         assert!(way(&at("tests"), &at("nothing")).is_err());
+    }
+
+    #[test]
+    fn an_occasion_whose_results_are_broken_is_not_left_out_in_silence() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("monday/run.json");
+        std::fs::create_dir_all(root.path().join("monday")).unwrap();
+        // What is no result is none of our business.
+        std::fs::write(&file, "{\"other\": 1}").unwrap();
+        assert!(occasions(root.path()).unwrap().is_empty());
+        std::fs::write(&file, "{\"format\": \"uaperf run\", \"version\": 1000000}").unwrap();
+        let error = occasions(root.path()).unwrap_err().to_string();
+        assert!(error.contains("newer uaperf"), "{error}");
+        std::fs::rename(&file, root.path().join("run.json")).unwrap();
+        assert!(occasions(root.path()).is_err());
     }
 }

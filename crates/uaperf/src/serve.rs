@@ -408,7 +408,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
         config.advertise = None;
     }
     if let Some(url) = &args.advertise {
-        config.advertise = Some(url.to_string());
+        config.advertise = Some(url.clone());
     }
     if config.advertise.is_some() && args.count > 1 {
         let what = "the plant advertises one URL, and --count wants one for each server (leave advertise out of the file)";
@@ -491,9 +491,7 @@ fn config(args: &Args, global: &Global) -> anyhow::Result<(Config, Known)> {
 
 /// The host by which clients are told to come, if it is not one that this program's certificate is for anyway.
 fn advertised_host(config: &Config) -> Option<String> {
-    let advertise = config.advertise.as_deref();
-    let advertise: Option<Url> = advertise.and_then(|url| url.parse().ok());
-    let host = match (advertise, &config.host, config.listen.ip()) {
+    let host = match (&config.advertise, &config.host, config.listen.ip()) {
         (Some(url), ..) => url.host().to_owned(),
         (None, Some(host), _) => host.clone(),
         (None, None, address) if address.is_unspecified() || address.is_loopback() => return None,

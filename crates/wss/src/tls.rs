@@ -32,8 +32,8 @@ pub struct Rejected {
     pub status: u32,
     /// Words for a person.
     pub reason: String,
-    /// What the certificate is known by.
-    pub thumbprint: String,
+    /// What the certificate is known by; none of one that cannot be read.
+    pub thumbprint: Option<String>,
 }
 
 /// Whoever says whether a certificate is accepted.

@@ -180,6 +180,10 @@ pub fn read_request(
     if !asks || one(fields, "sec-websocket-version") != Some("13") {
         return Err(refused(426, "Upgrade Required"));
     }
+    // RFC 9112, 3.2.
+    let Some(host) = one(fields, "host") else {
+        return Err(refused(400, "Host Required"));
+    };
     let is_key = |key: &&str| STANDARD.decode(key).is_ok_and(|nonce| nonce.len() == 16);
     let Some(key) = one(fields, "sec-websocket-key").filter(is_key) else {
         return Err(refused(400, "Bad Request"));
@@ -196,7 +200,7 @@ pub fn read_request(
          Sec-WebSocket-Accept: {}\r\nSec-WebSocket-Protocol: {protocol}\r\n\r\n",
         accept(key)
     );
-    let host = one(fields, "host").unwrap_or_default();
+    // A URL that is named in full, or none: the host is enough to tell where the client went.
     let path = request.path.filter(|path| path.starts_with('/'));
     let url = format!("opc.wss://{host}{}", path.unwrap_or_default());
     Ok(Some(Upgrade {
@@ -341,6 +345,8 @@ mod tests {
             ("opcua+uacp, opcua+cp", "opcua+uajson", 400),
             ("Sec-WebSocket-Protocol", "X", 400),
             ("GET", "\0", 400),
+            ("Host: h\r\n", "", 400),
+            ("Host: h\r\n", "Host: h\r\nHost: i\r\n", 400),
             ("Host: h\r\n", &"a: b\r\n".repeat(MOST_FIELDS), 431),
         ] {
             let refused = asked(from, to).unwrap_err();

@@ -101,6 +101,7 @@ impl<'a> Facts<'a> {
         let server = self.server()?;
         let busy = *server.window.cpu_cores.known()?;
         let allowed = server.cores_allowed.filter(|it| *it > 0.0)?;
+        // Where the system does not tell how long threads waited, cores are judged by what they did.
         let waited = server.window.waited_ns.known().copied().unwrap_or(0) as f64;
         let waited = waited / window_ns(self.phase) as f64;
         Some(Cores {

@@ -34,6 +34,7 @@ pub(super) fn memory(facts: &Facts<'_>) -> Candidate {
     let stalled = Sign::MemoryStalled {
         share: share.min(1.0),
     };
+    // Without faults that are known there is no `paged`, and nothing is made of this.
     let per_s = faults.unwrap_or(0) as f64 * 1e9 / window_ns(facts.phase) as f64;
     match (share, paged) {
         (NOT_STALLED..STALLED, _) => cannot_tell(OF, vec![stalled], Vec::new()),

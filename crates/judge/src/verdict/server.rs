@@ -72,6 +72,7 @@ fn usual(evidence: &Evidence) -> f64 {
     // Little's law, with the service time from before any backlog; twice that, for arrivals that
     // cluster. A backlog that grows from the beginning on stays above it at any overload.
     let rate = evidence.planned as f64 * 1e9 / evidence.window_ns.max(1) as f64;
+    // Without an answer before the backlog the least that is usual is all that is.
     let under_way = rate * evidence.early_service_ns.unwrap_or(0.0) / 1e9;
     (2.0 * under_way).max(10.0)
 }

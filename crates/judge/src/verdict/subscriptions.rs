@@ -318,6 +318,7 @@ pub(crate) fn notes(told: &Subscriptions, phase: &Phase) -> Vec<String> {
 /// Counts of plants, each between two of its ledgers (GroundTruth, as JSON), added up over all of them,
 /// beside ours. Other clients of these plants are counted by them as well.
 pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<Beside> {
+    // Kinds of values that a plant has none of are not in its ledger, nor are counts that an older one does not keep.
     let total = |ledger: &Value, kind: &str, name: &str| {
         ledger["subscriptions"]["total"][kind][name]
             .as_u64()
@@ -416,6 +417,7 @@ pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<
 /// What went wrong in a plant on purpose between two of its ledgers: each fault, and how often it
 /// struck.
 pub fn faults(before: &Value, after: &Value) -> Vec<(String, u64)> {
+    // A plant without faults has no list of them.
     let list = |ledger: &Value| ledger["faults"].as_array().cloned().unwrap_or_default();
     let known = list(before);
     let hits = |fault: &Value| fault["hits"].as_u64().unwrap_or(0);

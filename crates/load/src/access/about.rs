@@ -241,6 +241,7 @@ fn read(session: &mut impl Reads, ids: &[VariableId]) -> Result<Vec<Variant>, Ca
     let mut values = Vec::with_capacity(ids.len());
     for ids in ids.chunks(PER_READ) {
         let response = session.read(request(ids))?;
+        // What has no result is not known, as what has no good one.
         let mut results = response.results.unwrap_or_default().into_iter();
         values.extend(ids.iter().map(|_| good(results.next())));
     }

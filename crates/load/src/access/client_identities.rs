@@ -134,6 +134,7 @@ fn name(wanted: &Wanted) -> String {
 }
 
 fn uri(wanted: &Wanted) -> String {
+    // Requests for applications are made with one.
     let uri = wanted.request.application_uri();
     uri.unwrap_or_default().to_owned()
 }

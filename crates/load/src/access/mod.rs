@@ -315,6 +315,7 @@ impl Access {
         let chosen = choose(&endpoints, self.security)?;
         self.takes_user(chosen)?;
         let mut opening = Opening {
+            // It is one of them.
             chosen: endpoints
                 .iter()
                 .position(|e| std::ptr::eq(e, chosen))
@@ -332,6 +333,7 @@ impl Access {
                 }),
             own: Own {
                 name: "uaperf".into(),
+                // A request for an application is made with one.
                 application_uri: self.own.application_uri().unwrap_or_default().to_owned(),
                 identity: None,
             },

@@ -134,6 +134,7 @@ impl Session {
 
     /// How long the server keeps the session without a request.
     pub fn timeout(&self) -> Duration {
+        // It was created, and the server granted one.
         self.state.timeout().unwrap_or_default()
     }
 

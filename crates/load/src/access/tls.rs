@@ -9,6 +9,7 @@ use tracing::{debug, warn};
 use wire::url::Transport;
 use wss::{ClientCertificate, Judge, Rejected, TlsClient, TlsError};
 
+use super::trust::noted;
 use super::{Access, TrustRule};
 
 /// How TLS is begun, kept for all connections to a server.
@@ -180,12 +181,12 @@ impl Judge for Judging {
             .as_ref()
             .filter(|_| refusal.reason != Reason::Distrusted)
         {
-            let _ = self.store.note(own);
+            noted(&self.store, own);
         }
         Err(Rejected {
             status: refusal.status(),
             reason: refusal.to_string(),
-            thumbprint: own.map(|own| own.thumbprint_hex()).unwrap_or_default(),
+            thumbprint: own.map(|own| own.thumbprint_hex()),
         })
     }
 }

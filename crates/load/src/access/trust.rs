@@ -1,12 +1,13 @@
 //! Whether the server's certificate is accepted: before anything is sent to it, and each time a channel to it is
 //! opened or renewed.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use pki::{
-    Checks, Expected, KeyRule, Moment, Reason, Refusal, Revocation, Role, Source, Trust,
-    WatchedTrust,
+    Certificate, Checks, Expected, KeyRule, Moment, Reason, Refusal, Revocation, Role, Source,
+    Store, Trust, WatchedTrust,
 };
 use revocation::{Asker, Waited};
 use tracing::{debug, warn};
@@ -89,6 +90,15 @@ impl Shown {
     }
 }
 
+/// Keeps a certificate that was refused where `cert trust` finds it. Where it cannot be kept the log says why: what was
+/// refused stays refused.
+pub(super) fn noted(store: &Store, refused: &Certificate) -> Option<PathBuf> {
+    store.note(refused).unwrap_or_else(|error| {
+        warn!(%error, "a certificate that was refused cannot be kept");
+        None
+    })
+}
+
 impl Access {
     fn shown(&self, opening: &Opening) -> Shown {
         let description = &opening.endpoint().description;
@@ -126,7 +136,7 @@ impl Access {
             // there already.
             let file = match refusal.reason {
                 Reason::Distrusted => None,
-                _ => self.store.note(certificate).ok().flatten(),
+                _ => noted(&self.store, certificate),
             };
             return Err(AccessError::Untrusted {
                 file,

@@ -94,6 +94,7 @@ impl Good {
 
 /// What was written down of the Reads.
 pub(super) fn reads(outcome: &Outcome) -> Tally {
+    // The phase has a ledger for them, whatever became of it.
     outcome.total().into_iter().nth(READS).unwrap_or_default()
 }
 
@@ -124,6 +125,7 @@ pub(super) fn stage(outcome: &Outcome, reads: &Tally, (from, to): (u64, u64)) ->
         planned: sum.planned,
         completed: sum.completed,
         errors: sum.errors,
+        // A part without time has none, and nothing came in it.
         rate_per_s: sum.rate_per_s.unwrap_or(0.0),
         statuses: sum.statuses.iter().filter(is_bad).cloned().collect(),
         lost_sessions: lost.count() as u64,

@@ -60,6 +60,8 @@ pub fn pacing(rate: u32, spin: bool, length: Duration) -> Result<Pacing, Calibra
         late.push(now.nanos_since(due));
     }
     late.sort_unstable();
+    // There is one at least.
+    debug_assert_eq!(late.len() as u64, count.max(1));
     let at = |quantile: f64| {
         let rank = (quantile * count as f64).ceil() as usize;
         late.get(rank.saturating_sub(1))

@@ -101,6 +101,7 @@ pub fn sessions(before: &[Session], after: &[Session], ours: &HashSet<NodeId>) -
         let then = known.get(&now.session_id).map(|it| calls(it));
         for (n, (name, calls)) in calls(now).into_iter().enumerate() {
             let then = then.as_ref().and_then(|then| then.get(n)).map(|it| it.1);
+            // A session that was not there before had no calls.
             let grown =
                 |now: u32, then: Option<u32>| u64::from(now.wrapping_sub(then.unwrap_or(0)));
             let total = grown(calls.total_count, then.map(|it| it.total_count));

@@ -70,6 +70,7 @@ impl Heartbeat {
             self.last = t;
             return false;
         }
+        // Where the system does not tell, work cannot be told from a gap, and all of it counts as one.
         let spent = self.cpu.zip(cpu()).map(|(then, now)| now - then.min(now));
         self.late(t, gap.saturating_sub(spent.unwrap_or(0)))
     }

@@ -127,7 +127,8 @@ impl<S> Report<S> {
             spent: LoopSpent {
                 sessions: seats,
                 ran_ns,
-                // A call that waits for its answer is not at work.
+                // A call that waits for its answer is not at work. Where the system does not tell what the thread spent, nobody
+                // can say that it worked: no verdict is made of that.
                 idle_ns: ran_ns.saturating_sub(spent.cpu_ns.unwrap_or(0)).max(slept),
                 cpu_ns: spent.cpu_ns,
                 starved_ns: spent.starved_ns,

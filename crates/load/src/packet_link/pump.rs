@@ -204,6 +204,7 @@ impl<'a> Lane<'a> {
         let it = &self.carried;
         let sent = it.packets - it.lost - it.full;
         Carried {
+            // Of no packets there is no mean, as their number says.
             waited_mean_ns: self.waited.checked_div(sent).unwrap_or_default(),
             late_mean_ns: self.late.mean() as u64,
             late_p99_ns: self.late.value_at_quantile(0.99),

@@ -219,6 +219,7 @@ mod cards {
         for (to, from) in address.iter_mut().zip(group.unwrap_or_default()) {
             *to = from;
         }
+        debug_assert!(i32::try_from(index).is_ok());
         libc::packet_mreq {
             // It was one before.
             mr_ifindex: i32::try_from(index).unwrap_or_default(),

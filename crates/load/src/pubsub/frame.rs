@@ -54,11 +54,13 @@ pub fn header(to: [u8; 6], from: [u8; 6], vlan: Option<Vlan>) -> Vec<u8> {
     header
 }
 
+/// A number of a frame; 0 behind its end, which is no type that is taken.
 pub fn be16(bytes: &[u8], at: usize) -> u16 {
     let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
     u16::from_be_bytes(found.copied().unwrap_or_default())
 }
 
+/// An address in a frame; zeros behind its end.
 pub fn mac(bytes: &[u8], at: usize) -> [u8; 6] {
     let found = bytes.get(at..).and_then(<[u8]>::first_chunk);
     found.copied().unwrap_or_default()

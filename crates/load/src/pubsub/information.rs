@@ -18,9 +18,9 @@ use crate::work::{WorkError, find};
 pub struct PubSubConnection {
     /// Its name.
     pub name: String,
-    /// The URI of its transport profile.
+    /// The URI of its transport profile; empty where the server does not tell.
     pub profile: String,
-    /// Where messages go.
+    /// Where messages go; empty where the server does not tell, which is no address.
     pub url: String,
     /// The interface that they go by, as the server names it.
     pub interface: Option<String>,
@@ -41,12 +41,12 @@ pub struct PubSubGroup {
     pub name: String,
     /// The WriterGroupId.
     pub id: u16,
-    /// `none`, `sign`, `sign-and-encrypt`.
-    pub security: String,
+    /// `none`, `sign`, `sign-and-encrypt`, where the server tells.
+    pub security: Option<String>,
     /// The SecurityGroupId of its keys.
     pub security_group: Option<String>,
-    /// The distance of NetworkMessages in milliseconds.
-    pub interval_ms: f64,
+    /// The distance of NetworkMessages in milliseconds, where the server tells.
+    pub interval_ms: Option<f64>,
     /// NetworkMessages that it has sent, where the server counts them.
     pub sent: Option<u64>,
     /// Those that it could not send.
@@ -56,7 +56,7 @@ pub struct PubSubGroup {
     #[serde(skip)]
     layout_uri: String,
     #[serde(skip)]
-    mode: u32,
+    mode: Option<u32>,
 }
 
 /// A DataSetWriter with its DataSet.
@@ -66,14 +66,14 @@ pub struct PubSubWriter {
     pub name: String,
     /// The DataSetWriterId.
     pub id: u16,
-    /// What its fields are encoded as: `Variant`, `RawData`, `DataValue`.
-    pub encoding: String,
+    /// What its fields are encoded as: `Variant`, `RawData`, `DataValue`, where the server tells.
+    pub encoding: Option<String>,
     /// The name of its DataSet.
     pub data_set: Option<String>,
     /// Fields of it, if its metadata could be read.
     pub fields: Option<usize>,
     #[serde(skip)]
-    mask: u32,
+    mask: Option<u32>,
     #[serde(skip)]
     metadata: Option<MetaData>,
 }
@@ -233,21 +233,22 @@ fn group(node: NodeId, name: String, reader: &mut Reader<'_>) -> Result<PubSubGr
     for (node, name) in place.of_type(&[ObjectTypeId::DataSetWriterType]) {
         writers.push(writer(node, name, reader)?);
     }
-    let mode = mode.as_ref().and_then(number).unwrap_or(1);
+    let mode = mode.as_ref().and_then(number);
     let count = |it: Option<Variant>| it.as_ref().and_then(number).map(u64::from);
     Ok(PubSubGroup {
         name,
         id: small(id),
-        security: match mode {
-            2 => "sign",
-            3 => "sign-and-encrypt",
-            _ => "none",
-        }
-        .to_owned(),
+        // MessageSecurityMode (Part 4, 7.20). One that is none is none that anybody can rely on.
+        security: mode.and_then(|mode| match mode {
+            1 => Some("none".to_owned()),
+            2 => Some("sign".to_owned()),
+            3 => Some("sign-and-encrypt".to_owned()),
+            _ => None,
+        }),
         security_group: text(security_group),
         interval_ms: match interval {
-            Some(Variant::Double(it)) => it,
-            _ => 0.0,
+            Some(Variant::Double(it)) => Some(it),
+            _ => None,
         },
         sent: count(sent),
         failed: count(failed),
@@ -273,17 +274,19 @@ fn writer(node: NodeId, name: String, reader: &mut Reader<'_>) -> Result<PubSubW
         let [described] = place.values(["DataSetMetaData"], reader)?;
         metadata = described.and_then(described_by);
     }
-    let mask = mask.as_ref().and_then(number).unwrap_or_default();
+    let mask = mask.as_ref().and_then(number);
     Ok(PubSubWriter {
         name,
         id: small(id),
         // DataSetFieldContentMask: bit 5 is RawData, the ones before are parts of DataValues.
-        encoding: match (mask & 0x20, mask & 0x1f) {
-            (0, 0) => "Variant",
-            (0, _) => "DataValue",
-            _ => "RawData",
-        }
-        .to_owned(),
+        encoding: mask.map(|mask| {
+            let encoding = match (mask & 0x20, mask & 0x1f) {
+                (0, 0) => "Variant",
+                (0, _) => "DataValue",
+                _ => "RawData",
+            };
+            encoding.to_owned()
+        }),
         data_set,
         fields: metadata.as_ref().map(|it| it.fields.len()),
         mask,
@@ -337,7 +340,7 @@ fn number(it: &Variant) -> Option<u32> {
 }
 
 fn small(it: Option<Variant>) -> u16 {
-    // Part 14: 0 is the id that nobody has.
+    // Part 14, 6.2.7.1: 0 is the id that nobody has.
     let it = it.as_ref().and_then(number).unwrap_or_default();
     u16::try_from(it).unwrap_or_default()
 }
@@ -364,11 +367,12 @@ impl PubSubConnection {
             status: 0,
         }];
         for group in &self.groups {
+            // An announcement has no place for what is not known: 0 stands for it, which is no mode (Part 4, 7.20).
             let writers = group.writers.iter().map(|it| WriterConfig {
                 name: it.name.clone(),
                 id: it.id,
                 enabled: true,
-                field_mask: it.mask,
+                field_mask: it.mask.unwrap_or_default(),
                 key_frame_count: 1,
                 data_set: it.data_set.clone().unwrap_or_default(),
             });
@@ -380,9 +384,9 @@ impl PubSubConnection {
                     name: group.name.clone(),
                     id: group.id,
                     enabled: true,
-                    security_mode: group.mode,
+                    security_mode: group.mode.unwrap_or_default(),
                     security_group: group.security_group.clone().unwrap_or_default(),
-                    interval_ms: group.interval_ms,
+                    interval_ms: group.interval_ms.unwrap_or_default(),
                     layout_uri: group.layout_uri.clone(),
                     writers,
                     ..WriterGroupConfig::default()

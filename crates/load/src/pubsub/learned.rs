@@ -72,6 +72,7 @@ impl Learned {
         if before.is_some_and(|it| it.version == version) {
             return false;
         }
+        // They were counted by a length of this machine.
         let freed = before.map_or(0, |it| usize::try_from(it.fields).unwrap_or(0));
         let fields = self.fields - freed + metadata.fields.len();
         if fields > FIELDS || before.is_none() && self.sets.len() >= SETS {

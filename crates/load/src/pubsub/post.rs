@@ -183,7 +183,10 @@ impl Post {
         let heard_for = nanos(ending.elapsed);
         received.fed(knowledge.feed.as_ref());
         telling.tell(&mut received, heard_for, true);
-        let tally = received.take_tally(heard_for).unwrap_or_default();
+        // It writes from the beginning, so that there is one.
+        let tally = received.take_tally(heard_for);
+        debug_assert!(tally.is_some());
+        let tally = tally.unwrap_or_default();
         let mut heard = received.close(ending);
         heard.mqtt = mqtt;
         Ok((heard, tally))

@@ -83,7 +83,7 @@ pub struct Published {
     /// What the broker did with them, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mqtt: Option<Delivered>,
-    /// Probes that came, and what was told, if that was wanted.
+    /// Probes that came, and what was told, if that was wanted and is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discovery: Option<Asked>,
     /// Which keys messages were secured with, if they were.
@@ -485,7 +485,7 @@ pub fn publish_and_tell(
         times.tell(keys);
     }
     done.mqtt = outlet.finish();
-    done.discovery = teller.map(Teller::finish);
+    done.discovery = teller.and_then(Teller::finish);
     done.lateness = late.spread();
     done.lateness_histogram = late.histogram();
     Ok(done)
@@ -561,6 +561,7 @@ fn template(
         Encoding::Variant => Fields::Variant(zeros),
         Encoding::Raw => {
             // Whatever has a zero has a size.
+            debug_assert!(kinds.iter().all(|kind| kind.size().is_some()));
             let sizes = kinds.iter().map(|kind| kind.size().unwrap_or_default());
             Fields::Raw(vec![0; sizes.sum()])
         }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use pubsub::discovery::Asks;
 use pubsub::{Tolerance, View};
 use serde::{Deserialize, Serialize};
+use tracing::error;
 
 use super::arrivals::Arrivals;
 use super::datagram::{received, sender};
@@ -115,14 +116,18 @@ impl Teller {
         })
     }
 
-    /// Ends, and says what was asked.
-    pub fn finish(mut self) -> Asked {
-        self.end().unwrap_or_default()
+    /// Ends, and says what was asked; nothing where its thread failed.
+    pub fn finish(mut self) -> Option<Asked> {
+        self.end()
     }
 
     fn end(&mut self) -> Option<Asked> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.take()?.join().ok()
+        let ended = self.thread.take()?.join();
+        if ended.is_err() {
+            error!("the thread that answers probes failed: what it was asked is not known");
+        }
+        ended.ok()
     }
 }
 

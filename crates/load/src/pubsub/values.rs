@@ -154,6 +154,7 @@ impl Values {
         };
         let mut done = Ok(());
         source.read(&mut |field, bits| {
+            // A field of a kind without a size has no place in the template, which says so.
             let size = kinds.get(field).and_then(|it| it.size()).unwrap_or(0);
             let bytes = bits.to_le_bytes();
             let value = bytes.get(..size).unwrap_or_default();

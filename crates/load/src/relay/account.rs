@@ -58,6 +58,7 @@ impl Carried {
             lost: tally.lost,
             full: tally.full,
             again: tally.again,
+            // Of no packets there is no mean, as their number says.
             waited_mean_ns: tally.waited.checked_div(sent).unwrap_or_default(),
             waited_max_ns: tally.longest,
             queued_bytes,

@@ -200,6 +200,7 @@ fn unprotected(access: &Access, endpoints: &[Endpoint]) -> Refusal {
     let first = endpoints.first().map(|it| &it.description);
     let asked = CreateSessionRequest {
         client_description: ApplicationDescription {
+            // A request for an application is made with one.
             application_uri: access.own.application_uri().unwrap_or_default().into(),
             ..Default::default()
         },

@@ -206,7 +206,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             .name("caller".into())
             .spawn(move || {
                 match ask(socket, address) {
-                    Ok(call) => theirs.put(call),
+                    Ok((call, said)) => theirs.put(call, said),
                     Err(error) => debug!(%address, %error, "not a server that dials"),
                 }
                 theirs.asking.fetch_sub(1, Ordering::Relaxed);
@@ -217,8 +217,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// Has a server say who it is.
-fn ask(mut socket: TcpStream, address: SocketAddr) -> io::Result<Call> {
+/// Has a server say who it is, and its URL as it says it.
+fn ask(mut socket: TcpStream, address: SocketAddr) -> io::Result<(Call, String)> {
     let strange = |what: &str| io::Error::new(ErrorKind::InvalidData, what.to_owned());
     socket.set_nodelay(true)?;
     let until = Instant::now() + TO_SAY_WHO;
@@ -238,12 +238,13 @@ fn ask(mut socket: TcpStream, address: SocketAddr) -> io::Result<Call> {
     let (server, url) = (said.server_uri, said.endpoint_url.to_owned());
     debug!(%address, server, url, "a server dialled");
     socket.set_read_timeout(None)?;
-    Ok(Call {
+    let call = Call {
         url: url.parse().ok(),
         socket,
         address,
         hello,
-    })
+    };
+    Ok((call, url))
 }
 
 /// Reads as many bytes as there is room for, until then.
@@ -265,9 +266,10 @@ fn fill(socket: &mut TcpStream, mut room: &mut [u8], until: Instant) -> io::Resu
 }
 
 impl Shared {
-    fn put(&self, call: Call) {
+    fn put(&self, call: Call, said: String) {
         let mut waiting = self.waiting();
-        let url = call.url.as_ref().map(Url::to_string).unwrap_or_default();
+        // One that says what is no URL is told of by that.
+        let url = call.url.as_ref().map_or(said, Url::to_string);
         if waiting.heard.len() < UNKNOWN && !waiting.heard.contains(&url) {
             waiting.heard.push(url);
         }

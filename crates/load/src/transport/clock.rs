@@ -63,6 +63,7 @@ impl Default for Clock {
 }
 
 fn utc_ticks() -> i64 {
+    // A clock before 1970 is wrong, and 1970 says so to whoever looks at it.
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let ticks = since.map_or(0, |since| since.as_nanos() / 100);
     UNIX_EPOCH_TICKS.saturating_add(i64::try_from(ticks).unwrap_or(i64::MAX))

@@ -13,6 +13,7 @@ use wire::url::Url;
 use wss::connect::ConnectError;
 
 use super::TransportStep;
+use super::results::WrongCount;
 
 /// Why there is no connection (any more).
 #[derive(Debug, Error)]
@@ -169,6 +170,9 @@ pub enum CallError {
     /// The connection ended first.
     #[error(transparent)]
     Link(#[from] LinkError),
+    /// The response has other than one result for each operation.
+    #[error(transparent)]
+    Count(#[from] WrongCount),
 }
 
 impl CallError {
@@ -185,6 +189,7 @@ impl CallError {
             Self::Link(LinkError::Channel(error)) => error.status(),
             Self::Link(LinkError::NotRead { .. }) => StatusCode::BadTimeout,
             Self::Link(_) => StatusCode::BadConnectionClosed,
+            Self::Count(_) => WrongCount::STATUS,
         }
     }
 
@@ -204,7 +209,7 @@ impl CallError {
             Self::Link(_) | Self::TimedOut(_) => true,
             Self::Send(error) => matches!(error, SendError::NotOpen),
             Self::Service(error) => over.contains(&error.status()),
-            Self::Decode(_) | Self::Encode(_) | Self::Aborted(_) => false,
+            Self::Decode(_) | Self::Encode(_) | Self::Aborted(_) | Self::Count(_) => false,
         }
     }
 }

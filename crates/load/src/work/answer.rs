@@ -5,6 +5,7 @@ use wire::template::walk::{self, ReadTally, StatusTally, WalkError};
 use wire::types::{ByteString, StatusCode};
 
 use super::Service;
+use crate::transport::WrongCount;
 
 /// What a response amounts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,8 +76,8 @@ impl Answer {
 }
 
 /// A response with more or fewer results than operations were asked for breaks a rule of every
-/// service (Part 4, 7.1) and has no code of its own.
-const WRONG_COUNT: StatusCode = StatusCode::BadUnexpectedError;
+/// service (Part 4, 7.1).
+const WRONG_COUNT: StatusCode = WrongCount::STATUS;
 
 impl From<ReadTally> for Answer {
     fn from(tally: ReadTally) -> Self {
@@ -166,6 +167,7 @@ impl Service {
                 .results
                 .iter()
                 .flatten()
+                // Part 6, 5.2.2.17: a DataValue without a status is Good.
                 .for_each(|value| note(value.status.unwrap_or_default())),
             Response::Write(it) => it.results.into_iter().flatten().for_each(note),
             Response::Call(it) => it
@@ -242,6 +244,10 @@ fn decoded(body: &[u8], expected: usize) -> Answer {
 /// What counts of a Browse are its references.
 fn browsed(results: Vec<wire::types::BrowseResult>, expected: usize) -> Answer {
     let mut answer = Answer::of(results.iter().map(|result| result.status_code), expected);
+    // Which operation a continuation point belongs to is not known.
+    if results.len() != expected {
+        return answer;
+    }
     let references = results
         .iter()
         .map(|result| result.references.as_ref().map_or(0, Vec::len))
@@ -257,4 +263,27 @@ fn browsed(results: Vec<wire::types::BrowseResult>, expected: usize) -> Answer {
         .filter(|point| !point.bytes.is_null_or_empty())
         .collect();
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::types::{BrowseResult, ByteString, ReferenceDescription};
+
+    #[test]
+    fn a_browse_with_other_than_one_result_for_each_node_is_not_gone_on_with() {
+        let result = || BrowseResult {
+            continuation_point: ByteString::from(vec![1]),
+            references: Some(vec![ReferenceDescription::default()]),
+            ..BrowseResult::default()
+        };
+        let right = browsed(vec![result(), result()], 2);
+        assert_eq!((right.status, right.values), (StatusCode::Good, 2));
+        assert_eq!(right.more.len(), 2);
+        for (got, asked) in [(2, 1), (1, 2), (1, 0)] {
+            let wrong = browsed((0..got).map(|_| result()).collect(), asked);
+            assert_eq!((wrong.status, wrong.values), (WRONG_COUNT, 0), "{got}");
+            assert!(wrong.more.is_empty(), "{got}");
+        }
+    }
 }

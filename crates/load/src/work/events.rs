@@ -54,7 +54,11 @@ fn filter_with(events: &Events, nodes: Nodes<'_>) -> Result<Filter, WorkError> {
         fields.iter().position(|field| *field == wanted)
     };
     // All of them are among the fields: who does not name them has them added.
-    let [id, kind, time, received] = Events::NEEDED.map(|path| place(path).unwrap_or_default());
+    let [id, kind, time, received] = Events::NEEDED.map(|path| {
+        let place = place(path);
+        debug_assert!(place.is_some(), "{path} is not among the fields");
+        place.unwrap_or_default()
+    });
     let mut elements = Elements {
         made: Vec::new(),
         nodes,

@@ -13,6 +13,7 @@ use wire::types::{
 
 use super::{WorkError, browse};
 use crate::access::Session;
+use crate::transport::{CallError, one_each};
 
 /// All nodes of a list; paths are browsed.
 pub fn nodes(
@@ -184,9 +185,7 @@ pub(crate) fn attributes(
         timestamps_to_return: TimestampsToReturn::Neither,
         nodes_to_read: Some(nodes.iter().map(asked).collect()),
     })?;
-    let mut results = response.results.unwrap_or_default();
-    results.resize(nodes.len(), DataValue::default());
-    Ok(results)
+    Ok(one_each(response.results, nodes.len()).map_err(CallError::from)?)
 }
 
 /// The node that is meant.
@@ -327,7 +326,7 @@ pub(crate) fn references(
     let response = session.call(BrowseRequest {
         request_header: RequestHeader::default(),
         view: ViewDescription::default(),
-        // 0 for as many as there are.
+        // 0 for as many as there are, as for more than the field can say.
         requested_max_references_per_node: u32::try_from(most).unwrap_or_default(),
         nodes_to_browse: Some(vec![BrowseDescription {
             node_id: node.clone(),

@@ -203,6 +203,7 @@ impl Asker {
 
     /// The place in the list of operation `at` of a request that began with `first`.
     pub fn place(&self, first: usize, at: u32) -> usize {
+        // Of no operations none has a place.
         (first + at as usize)
             .checked_rem(self.selection.count)
             .unwrap_or(0)

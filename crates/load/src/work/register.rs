@@ -4,6 +4,7 @@ use wire::types::{NodeId, RegisterNodesRequest, RequestHeader};
 
 use super::WorkError;
 use crate::access::Session;
+use crate::transport::{CallError, one_each};
 
 /// Registers nodes for a session, `at_a_time` with one call, and tells their aliases.
 pub async fn register(
@@ -18,7 +19,8 @@ pub async fn register(
             nodes_to_register: Some(nodes.to_vec()),
         };
         let response = session.call_in_turn(request).await?;
-        aliases.extend(response.registered_node_ids.unwrap_or_default());
+        let own = one_each(response.registered_node_ids, nodes.len());
+        aliases.extend(own.map_err(CallError::from)?);
     }
     Ok(aliases)
 }

@@ -12,6 +12,7 @@ use wire::types::{
 use super::operations::{Change, Selection};
 use super::{Asker, Operations, Service, WorkError, value};
 use crate::access::Session;
+use crate::transport::{CallError, one_each};
 
 /// What a node held before.
 #[derive(Debug, Clone)]
@@ -99,9 +100,8 @@ fn originals(
             timestamps_to_return: TimestampsToReturn::Neither,
             nodes_to_read: Some(nodes.iter().map(asked).collect()),
         })?;
-        let mut results = response.results.unwrap_or_default().into_iter();
-        for node in nodes {
-            let result = results.next().unwrap_or_default();
+        let results = one_each(response.results, nodes.len()).map_err(CallError::from)?;
+        for (node, result) in nodes.iter().zip(results) {
             let status = result.status.unwrap_or(StatusCode::Good);
             match result.value {
                 Some(value) if !matches!(value, Variant::Empty) => originals.push(Original {
@@ -162,7 +162,7 @@ pub fn restore(originals: &[Original], session: &mut Session) -> Result<usize, W
             nodes_to_write: Some(values.collect()),
         })?;
         let good = |status: &&StatusCode| status.is_good();
-        let results = response.results.unwrap_or_default();
+        let results = one_each(response.results, originals.len()).map_err(CallError::from)?;
         restored += results.iter().filter(good).count();
     }
     Ok(restored)

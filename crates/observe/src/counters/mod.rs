@@ -176,6 +176,7 @@ impl Counted {
     pub fn since(&self, earlier: &Self) -> Self {
         let mut less = self.clone();
         for (id, (_, counts)) in &mut less.threads {
+            // A thread that was not there before has counted nothing then.
             let before = earlier.threads.get(id).map(|it| it.1);
             for (now, then) in counts.iter_mut().zip(before.unwrap_or_default()) {
                 *now = now.map(|it| it.since(then.unwrap_or_default()));

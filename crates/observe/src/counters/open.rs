@@ -100,14 +100,12 @@ impl Counters {
 
 fn value(counter: &mut Counter) -> Option<Count> {
     let data = counter.read_full().ok()?;
-    let ns = |time: Option<std::time::Duration>| {
-        time.and_then(|it| u64::try_from(it.as_nanos()).ok())
-            .unwrap_or(0)
-    };
+    // They were asked for. Without them nobody can say which part of the time was counted.
+    let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).ok();
     Some(Count {
         raw: data.count(),
-        enabled_ns: ns(data.time_enabled()),
-        running_ns: ns(data.time_running()),
+        enabled_ns: ns(data.time_enabled()?)?,
+        running_ns: ns(data.time_running()?)?,
     })
 }
 

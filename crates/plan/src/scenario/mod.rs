@@ -167,6 +167,7 @@ impl ScenarioPhase {
             (until, paced) => until.or(paced)?,
         };
         let settling = match &phase.work {
+            // Without a number it is that of the nodes, which only a server knows.
             Work::Subscribe(work) => {
                 let each = u64::from(work.subscriptions) * u64::from(work.items.unwrap_or(0));
                 work.settling(each * u64::from(phase.sessions) * servers as u64)

@@ -330,8 +330,8 @@ fn every_limit_of_the_server_can_be_set() {
     );
     let config = plant.unwrap().config(crate::Config::default());
     assert_eq!(
-        config.advertise.as_deref(),
-        Some("opc.tcp://gateway.example:14840")
+        config.advertise.unwrap().to_string(),
+        "opc.tcp://gateway.example:14840"
     );
     assert_eq!(config.transfer, crate::Transfer::Never);
     assert_eq!(config.memory.limit(), 6 << 30);

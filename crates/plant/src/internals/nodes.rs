@@ -92,6 +92,7 @@ pub fn describe_metrics(
         figures.add(&own, &of, "BusyTime", DataTypeId::Duration, move |it| {
             millis(of_loop(it, |it| it.busy_ns) as f64)
         });
+        // Longest and mean of nothing are 0: the count beside them says that there was none.
         figures.add(&own, &of, "TurnMax", DataTypeId::Duration, move |it| {
             millis(of_loop(it, |it| it.longest_turn_ns.unwrap_or(0)) as f64)
         });

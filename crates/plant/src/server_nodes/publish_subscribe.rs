@@ -320,6 +320,7 @@ impl Tree<'_> {
         );
         let address = format!("{path}.Address");
         let at = self.component(&id, &address, ObjectTypeId::NetworkAddressUrlType);
+        // Where the system chooses it there is no name to tell.
         let interface = about.interface.clone();
         self.variable(
             &at,

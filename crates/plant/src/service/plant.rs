@@ -39,7 +39,8 @@ impl Desk<'_> {
             Method::ListFaults => {
                 none(arguments)?;
                 let counts = serde_json::to_string_pretty(&faults.counts());
-                Ok(vec![counts.unwrap_or_default().into()])
+                let counts = counts.map_err(|_| wrong(StatusCode::BadEncodingError))?;
+                Ok(vec![counts.into()])
             }
             Method::DescribeSignals => {
                 let nodes = nodes(one(arguments)?)?;

@@ -51,7 +51,8 @@ impl<T: Behind> Points<T> {
         let (_, it) = self.points.remove(at);
         // Less is never refused.
         let bytes = self.bytes();
-        let _ = self.held.is(bytes, budget);
+        let less = self.held.is(bytes, budget);
+        debug_assert!(less.is_ok());
         Some(it)
     }
 

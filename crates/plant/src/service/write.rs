@@ -94,6 +94,7 @@ impl By {
     pub fn new(owner: &Arc<Owner>, body: &[u8], head: &RequestHead<'_>) -> Self {
         Self {
             owner: Arc::clone(owner),
+            // One that is null, or that nobody can find, is no entry (Part 4, 7.32).
             entry: entry(body, head).unwrap_or_default(),
         }
     }

@@ -283,7 +283,8 @@ impl Inner {
         let all = self.bytes + self.links.len() * LINK;
         if let Some(held) = &mut self.held {
             // It is never more than was held before.
-            let _ = held.set(all);
+            let less = held.set(all);
+            debug_assert!(less.is_ok());
         }
     }
 

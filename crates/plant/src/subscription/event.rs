@@ -244,6 +244,7 @@ pub struct EventItems(Vec<EventItem>);
 impl EventItems {
     /// Adds one, with a higher number than the others.
     pub fn add(&mut self, item: EventItem) {
+        debug_assert!(self.0.last().is_none_or(|last| last.id < item.id));
         self.0.push(item);
     }
 

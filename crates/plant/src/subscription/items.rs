@@ -47,6 +47,7 @@ impl Subscription {
         let fastest = [self.fastest, item.polled()];
         self.fastest = fastest.into_iter().flatten().min();
         self.quickest = self.quickest.min(item.sampling());
+        debug_assert!(self.items.last().is_none_or(|last| last.id < number));
         self.items.push(item);
         Some(number)
     }

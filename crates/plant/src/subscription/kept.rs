@@ -120,7 +120,8 @@ impl Kept {
         let sent = at.and_then(|at| self.messages.remove(at))?;
         self.bytes -= sent.bytes.len();
         // Less is never refused.
-        self.settle();
+        let fits = self.settle();
+        debug_assert!(fits);
         self.give_back(sent.bytes);
         Some((sent.load, sent.at))
     }

@@ -109,6 +109,7 @@ impl Meter {
                 status,
                 source: now.utc,
             };
+            // A status that is bad has no value.
             scalar.set(bits.unwrap_or_default(), stamp);
         };
         let (time, at) = (process_cpu(), Instant::now());
@@ -161,6 +162,7 @@ pub fn describe(builder: &mut Builder, n: usize, of: &UpdateLoop) {
     type Look = fn(&Passes) -> Variant;
     let looks: [(&str, DataTypeId, Look); 6] = [
         ("RunSpan", DataTypeId::Duration, |of| counted_ns(&of.last)),
+        // Before the first pass there is none, and 0 as in all these counts.
         ("RunSpanMean", DataTypeId::Duration, |of| {
             (of.spans(Histogram::mean).unwrap_or(0.0) / 1e6).into()
         }),

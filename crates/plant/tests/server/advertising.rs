@@ -105,7 +105,7 @@ fn what_is_asked_for_is_told_whoever_comes() {
     for (host, advertise) in [(None, Some(fixed)), (Some("gateway.example"), Some(fixed))] {
         let config = Config {
             host: host.map(str::to_owned),
-            advertise: advertise.map(str::to_owned),
+            advertise: advertise.map(|it| it.parse().unwrap()),
             ..Config::default()
         };
         let server = serve("0.0.0.0:0", config).unwrap();

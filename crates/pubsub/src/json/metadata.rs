@@ -1,11 +1,12 @@
 //! What else publishers say in JSON: the metadata of a DataSet (Part 14, 7.2.5.5.2) and their status (7.2.5.5.5).
 
 use std::fmt::Write as _;
+use std::str::FromStr;
 
 use wire::service::Limits;
 
 use super::message::Pen;
-use super::read_value::not_that;
+use super::read_value::{integer, not_that};
 use super::scan::{Kind, Text, Value};
 use super::view::JsonView;
 use super::write_value::{Style, write_time};
@@ -142,6 +143,14 @@ impl MetaDataMessage {
     }
 }
 
+/// A member that is a number. One that is left out has its default (Part 6, 5.4.1); one that is something else has none.
+fn number_of<T: FromStr>(of: Value<'_>, name: &'static str, default: T) -> Result<T, DecodeError> {
+    match of.get(name).filter(|it| it.kind() != Kind::Null) {
+        Some(it) => integer(it, name),
+        None => Ok(default),
+    }
+}
+
 impl JsonView<'_> {
     /// What a message of metadata says.
     ///
@@ -156,18 +165,14 @@ impl JsonView<'_> {
         let data = data.filter(|it| it.kind() == Kind::Object);
         let data = data.ok_or_else(|| not_that(self.whole, "no MetaData"))?;
         let version = data.get("ConfigurationVersion");
-        let number = |name| version.and_then(|it| it.get(name)?.number()).unwrap_or(0);
+        let number = |name| version.map_or(Ok(0), |it| number_of(it, name, 0));
         let mut fields = Vec::new();
         for it in data.get("Fields").into_iter().flat_map(Value::items) {
             charge(&mut limits, 64, it.at())?;
-            let rank = it.get("ValueRank").and_then(|it| it.number());
             fields.push(FieldMetaData {
                 name: plain(it, "Name").unwrap_or_default(),
-                built_in_type: it
-                    .get("BuiltInType")
-                    .and_then(|it| it.number())
-                    .unwrap_or(0),
-                value_rank: rank.unwrap_or(-1),
+                built_in_type: number_of(it, "BuiltInType", 0)?,
+                value_rank: number_of(it, "ValueRank", -1)?,
             });
         }
         let writer = self.whole.get("DataSetWriterId").and_then(Value::plain);
@@ -178,14 +183,14 @@ impl JsonView<'_> {
             writer_group: owned(self.writer_group),
             writer_name: plain(self.whole, "DataSetWriterName"),
             timestamp: match self.whole.get("Timestamp") {
-                Some(it) => super::read_value::read_time(it).ok(),
+                Some(it) => Some(super::read_value::read_time(it)?),
                 None => None,
             },
             metadata: MetaData {
                 name: plain(data, "Name").unwrap_or_default(),
                 fields,
-                major_version: number("MajorVersion"),
-                minor_version: number("MinorVersion"),
+                major_version: number("MajorVersion")?,
+                minor_version: number("MinorVersion")?,
             },
         })
     }

@@ -49,7 +49,7 @@ fn parsed<T: FromStr>(value: Value<'_>, what: &'static str) -> Result<T, DecodeE
 }
 
 /// An integer: a number, or a string as those of 64 bits are.
-fn integer<T: FromStr>(value: Value<'_>, what: &'static str) -> Result<T, DecodeError> {
+pub(super) fn integer<T: FromStr>(value: Value<'_>, what: &'static str) -> Result<T, DecodeError> {
     match value.number() {
         Some(it) => Ok(it),
         None => parsed(value, what),
@@ -206,22 +206,31 @@ fn read_node_id(value: Value<'_>) -> Result<NodeId, DecodeError> {
         None => 0,
     };
     let id = value.get("Id").ok_or_else(|| not_that(value, WHAT))?;
-    let kind = value.get("IdType").and_then(|it| it.number::<u8>());
-    Ok(match kind.unwrap_or_default() {
+    // Part 6, 5.4.2.10: without one it is numeric.
+    let kind = match value.get("IdType") {
+        Some(it) => integer::<u8>(it, "IdType")?,
+        None => 0,
+    };
+    Ok(match kind {
         0 => NodeId::new(space, integer::<u32>(id, WHAT)?),
         1 => NodeId::new(space, UAString::from(text(id, WHAT)?.into_owned())),
         2 => NodeId::new(space, parsed::<Guid>(id, WHAT)?),
-        _ => {
+        3 => {
             let bytes = ByteString::from_base64(&text(id, WHAT)?);
             NodeId::new(space, bytes.ok_or_else(|| not_that(id, WHAT))?)
         }
+        _ => return Err(not_that(value, WHAT)),
     })
 }
 
 fn read_qualified_name(value: Value<'_>) -> Result<QualifiedName, DecodeError> {
     const WHAT: &str = "QualifiedName";
     if value.kind() == Kind::Object {
-        let space = value.get("Uri").and_then(|it| it.number()).unwrap_or(0);
+        // A URI has no index here: without a server's list of namespaces it cannot be found.
+        let space = match value.get("Uri") {
+            Some(it) => integer::<u16>(it, "Uri")?,
+            None => 0,
+        };
         let name = value.get("Name").ok_or_else(|| not_that(value, WHAT))?;
         return Ok(QualifiedName::new(space, text(name, WHAT)?.into_owned()));
     }
@@ -369,4 +378,33 @@ pub(super) fn read_stamps(value: Value<'_>) -> Result<DataValue, DecodeError> {
         }
     }
     Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_id_says_of_which_kind_it_is_or_is_refused() {
+        let read = |text: &str| read_node_id(Value::parse(text.as_bytes()).unwrap());
+        assert_eq!(read(r#"{"Id":10}"#).unwrap(), NodeId::new(0, 10_u32));
+        let named = NodeId::new(2, UAString::from("10"));
+        let text = r#"{"IdType":1,"Id":"10","Namespace":2}"#;
+        assert_eq!(read(text).unwrap(), named);
+        for kind in ["4", "300", "-1", "\"String\"", "true"] {
+            let text = format!("{{\"IdType\":{kind},\"Id\":\"10\"}}");
+            assert!(read(&text).is_err(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_that_has_no_number_is_not_number_0() {
+        let read = |text: &str| read_qualified_name(Value::parse(text.as_bytes()).unwrap());
+        let plain = read(r#"{"Name":"a"}"#).unwrap();
+        assert_eq!(plain, QualifiedName::new(0, "a"));
+        let numbered = read(r#"{"Name":"a","Uri":2}"#).unwrap();
+        assert_eq!(numbered, QualifiedName::new(2, "a"));
+        assert!(read(r#"{"Name":"a","Uri":"urn:a"}"#).is_err());
+        assert!(read(r#"{"Name":"a","Uri":70000}"#).is_err());
+    }
 }

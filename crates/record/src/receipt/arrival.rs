@@ -110,6 +110,7 @@ impl Open<'_> {
         if let Some((ledger, at)) = &mut self.ledger {
             self.subscription.row.messages += 1;
             if head.publish_time != 0 {
+                // Clocks that differ by more than the way takes: values that come before they were are counted (`ahead`).
                 let ticks = u64::try_from(transport).unwrap_or(0);
                 ledger.note(*at, Measure::PublishDelay, ticks * 100, 1);
             }

@@ -379,6 +379,7 @@ impl<'a> Open<'a> {
             let ticks = self.utc.saturating_sub(source);
             self.source.stamp = source;
             self.source.phase = phase;
+            // What comes before it was has no delay, and is counted as ahead.
             self.source.delay = u64::try_from(ticks).unwrap_or(0);
         }
         self.source.count += 1;
@@ -402,6 +403,7 @@ impl<'a> Open<'a> {
             0 => self.head.publish_time,
             time => time,
         };
+        // Parts of a delay that clocks make negative are none.
         let transport = u64::try_from(self.utc.saturating_sub(header))
             .unwrap_or(0)
             .min(delay);

@@ -162,6 +162,7 @@ fn by_name(of: &[(f64, &CpuCourse)], parts: fn(&CpuCourse) -> Vec<Named<'_>>) ->
     if names.is_empty() {
         return Vec::new();
     }
+    // A part that there was not at a time took nothing then.
     let cores = |it: Row, name: &str| -> f64 {
         let parts = parts.get(it.phase).into_iter().flatten();
         let mut known = parts.filter(|part| part.0 == name);
@@ -366,6 +367,7 @@ pub(super) fn over(
             names.push(&thread.name);
         }
     }
+    // A thread that there was not at a point took nothing there.
     let cores = |it: &UsageSeries, name: &str| -> f64 {
         let thread = it.threads.iter().find(|it| it.name == name);
         thread

@@ -14,9 +14,11 @@ use crate::unit::Kind;
 pub(super) fn figures(phase: &Phase, told: &PubSub) -> Vec<(String, &'static str, Option<String>)> {
     let mut all = Vec::new();
     if let Some(values) = phase.values_per_s() {
-        let datagrams = phase.total.rate_per_s.unwrap_or(0.0) / told.listeners.len().max(1) as f64;
-        let of = format!("{} {}", Rate::show(datagrams), told.counted().1);
-        all.push((Rate::show(values), "values", Some(of)));
+        let of = phase.total.rate_per_s.map(|rate| {
+            let each = rate / told.listeners.len().max(1) as f64;
+            format!("{} {}", Rate::show(each), told.counted().1)
+        });
+        all.push((Rate::show(values), "values", of));
     }
     let listeners = told.listeners.len();
     let who = if listeners == 1 {

@@ -561,6 +561,7 @@ pub(super) fn table(points: &Points, phase: &str) -> Table {
 }
 
 fn verdicts(point: &Point) -> Cell {
+    // A point has a run at least.
     let worst = point
         .runs
         .iter()

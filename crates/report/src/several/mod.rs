@@ -28,9 +28,14 @@ fn percentile(phase: &Phase, quantile: f64) -> Option<f64> {
     table::percentile(histogram, quantile, size).value()
 }
 
-/// What went wrong: errors, and what subscriptions lost.
-fn bad(phase: &Phase) -> u64 {
-    phase.lost().unwrap_or(0) + phase.total.errors
+/// What went wrong: errors, and what subscriptions or listeners lost. Not known where messages have no sequence numbers.
+fn bad(phase: &Phase) -> Option<u64> {
+    let lost = match phase.pubsub {
+        Some(_) => phase.lost()?,
+        // Requests lose nothing.
+        None => phase.lost().unwrap_or(0),
+    };
+    Some(lost + phase.total.errors)
 }
 
 /// Mean CPU in cores, without spinning.

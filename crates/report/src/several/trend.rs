@@ -57,7 +57,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
                 (table::time(percentile(phase, 0.5)), 10),
                 (table::time(p99), 10),
                 (ratio(first_p99, p99).unwrap_or_default(), 8),
-                (grouped(bad(phase)), 9),
+                (bad(phase).map_or_else(none, grouped), 9),
                 (cpu.unwrap_or_else(none), 7),
             ] {
                 line.push_str(&format!("{:>width$}", cut(&cell, width)));

@@ -61,11 +61,13 @@ fn counts(
     let all = scene.so_far.all();
     if scene.about.notified {
         let heard = scene.so_far.notified();
-        let (values, messages) = scene.heard_per_s(until).unwrap_or_default();
+        // Before two looks there is no rate.
+        let rates = scene.heard_per_s(until);
+        let show = |rate: Option<f64>| rate.map_or_else(|| "n/a".to_owned(), Rate::show);
         parts.push(Span::raw(format!(
             "{} values, {} messages, {} values in all   ",
-            Rate::show(values),
-            Rate::show(messages),
+            show(rates.map(|it| it.0)),
+            show(rates.map(|it| it.1)),
             grouped(heard.values)
         )));
         let what = match scene.about.publishes {

@@ -170,8 +170,14 @@ impl Bench<'_> {
             Failure::new("which process the server is cannot be found out from here".to_owned())
                 .hint("run it on the server's machine, with --server-pid PID")
         })?;
+        let unknown =
+            |what: &str| Failure::new(format!("nothing can be measured: {what} is not known"));
+        let pid = server.pid.ok_or_else(|| unknown("the server's process"))?;
         let pace = Pace {
-            reads_per_s: phase.total.rate_per_s.unwrap_or(0.0),
+            reads_per_s: phase
+                .total
+                .rate_per_s
+                .ok_or_else(|| unknown("how many reads a second the server does"))?,
             length: self.args.step,
         };
         let target = pilot.targets.first();
@@ -181,7 +187,7 @@ impl Bench<'_> {
             url: target.map_or_else(String::new, |it| it.url.clone()),
             server: target.map_or_else(String::new, product),
             security: target.map_or_else(String::new, |it| it.security.clone()),
-            pid: server.pid.unwrap_or_default(),
+            pid,
             process: server.name.clone(),
             machine: pilot.machine.clone(),
             step_ns: duration::nanos(self.args.step),

@@ -113,6 +113,7 @@ impl Line {
     fn take(&mut self, look: FromWatch) {
         let standings = self.crew.standings();
         let bands = standings.into_iter().next().map(|it| it.bands);
+        // Before anything is known of its clock there are none.
         self.looks.take(look, &bands.unwrap_or_default(), stamp());
     }
 

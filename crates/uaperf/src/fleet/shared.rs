@@ -420,6 +420,7 @@ fn warn(error: &anyhow::Error) {
 
 /// What is known of an agent beside what it did.
 pub(super) fn host(place: &Place, standing: &Standing, sessions: u64, start: Option<u64>) -> Host {
+    // Of one that never said who it is nothing is known: no process has the number 0.
     let hello = standing.hello.clone().unwrap_or_default();
     let mut host = Host {
         name: place.name.clone(),

@@ -176,8 +176,9 @@ impl Late {
             .map(|it| it.host.name.clone())
             .collect();
         let began = ledger.began.unwrap_or(ledger.started);
-        let began = SystemTime::UNIX_EPOCH
-            + std::time::Duration::from_nanos(u64::try_from(began.unix_ns()).unwrap_or(0));
+        let began = u64::try_from(began.unix_ns())
+            .map_err(|_| Failure::new(format!("{began} is no time at which a load began")))?;
+        let began = SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(began);
         let moment = (Instant::now(), began);
         let (outcome, shared) = add_up(&ledger.phase, ledger.targets.len(), moment, told);
         let urls: Vec<String> = ledger.targets.iter().map(|it| it.url.clone()).collect();

@@ -203,7 +203,7 @@ struct OfAgent {
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<String>,
     #[serde(flatten)]
-    sum: Sum,
+    sum: Option<Sum>,
 }
 
 /// The joint ledger.
@@ -241,7 +241,7 @@ impl Joint {
                 name: it.name,
                 given: it.devices,
                 lost,
-                sum: sheet.as_ref().map(Sheet::total).unwrap_or_default(),
+                sum: sheet.as_ref().map(Sheet::total),
             });
             sheet.into_iter().for_each(|sheet| joint.add(sheet));
         }
@@ -302,21 +302,23 @@ impl Joint {
         let width = width.unwrap_or(0);
         for it in &self.agents {
             // Writing into a text never fails.
-            let _ = match &it.lost {
-                None => writeln!(
+            let _ = match &it.sum {
+                Some(sum) => writeln!(
                     text,
                     "{:width$}  devices {}, sessions {}, values read {}, written {}, sent {}",
                     it.name,
-                    it.sum.devices,
-                    it.sum.counted.cumulated_sessions,
-                    it.sum.counted.reads,
-                    it.sum.counted.writes,
-                    it.sum.subscriptions.values().sent
+                    sum.devices,
+                    sum.counted.cumulated_sessions,
+                    sum.counted.reads,
+                    sum.counted.writes,
+                    sum.subscriptions.values().sent
                 ),
-                Some(why) => writeln!(
+                None => writeln!(
                     text,
-                    "{:width$}  {} devices are missing: it {why}",
-                    it.name, it.given
+                    "{:width$}  {} devices are missing: it {}",
+                    it.name,
+                    it.given,
+                    it.lost.as_deref().unwrap_or("told nothing")
                 ),
             };
         }

@@ -284,7 +284,7 @@ impl Crew<'_> {
         Begun {
             devices: self.agents.iter().map(|it| it.devices).sum(),
             took,
-            // They are made side by side.
+            // They are made side by side; all agents have told of it by now.
             certificates: up.map(|it| it.1).max().unwrap_or_default(),
             memory: Some(memory.sum()).filter(|it| *it > 0),
             agents: self.agents.len(),

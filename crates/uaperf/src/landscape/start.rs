@@ -186,13 +186,13 @@ fn identities(
         let what = format!(
             "the certificate of {} is for {}, not for {}",
             device.name,
-            it.application_uri().unwrap_or_default(),
+            it.application_uri().unwrap_or("no application"),
             device.uri
         );
+        let file = file.as_deref().unwrap_or("it");
         return Err(Failure::usage(what)
             .hint(format!(
-                "remove {} for a new one, or give the group the old uri",
-                file.unwrap_or_default()
+                "remove {file} for a new one, or give the group the old uri"
             ))
             .into());
     }

@@ -311,6 +311,7 @@ fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
     )?;
     write_carried(out, "up", &it.up)?;
     write_carried(out, "down", &it.down)?;
+    // Connections are led on to where `--to` says.
     if let Some(led) = it.led {
         writeln!(
             out,

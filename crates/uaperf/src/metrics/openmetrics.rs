@@ -12,6 +12,7 @@ pub fn is_wanted(accept: &str) -> bool {
         let (mut weight, mut known) = (1.0_f64, true);
         for (name, value) in parts.filter_map(|it| it.split_once('=')) {
             match name.trim() {
+                // One that is no number is as good as none wanted.
                 "q" => weight = value.trim().parse().unwrap_or(0.0),
                 "version" => known = value.trim() == "1.0.0",
                 _ => {}

@@ -126,6 +126,7 @@ fn sent(file: &Path) -> Result<Vec<Sent>, Failure> {
             to: it.to,
             publisher: None,
             sendings: Sendings {
+                // Who sent nothing sent no values, either.
                 each: it.values.checked_div(it.datagrams).unwrap_or(0),
                 messages: it.datagrams,
                 refused: it.refused,

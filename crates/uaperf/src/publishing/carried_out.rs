@@ -130,7 +130,7 @@ impl Asked {
                 hearing(watch, now()).carry_out(open.posts, knowledge, |_| Ok(None))
             }
         }?;
-        Ok(self.run(phase, &open.at, outcome, control))
+        self.run(phase, &open.at, outcome, control)
     }
 
     /// Listens as an agent does, to a publisher that is elsewhere: sockets are open when `begun` is asked when it has begun
@@ -175,7 +175,7 @@ impl Asked {
             heard,
             tally,
             interrupted,
-            run: self.run(phase, &open.at, outcome, control),
+            run: self.run(phase, &open.at, outcome, control)?,
         })
     }
 
@@ -209,7 +209,13 @@ impl Asked {
         })
     }
 
-    pub(super) fn run(&self, phase: &Phase, at: &Url, outcome: Outcome, control: &Control) -> Run {
+    pub(super) fn run(
+        &self,
+        phase: &Phase,
+        at: &Url,
+        outcome: Outcome,
+        control: &Control,
+    ) -> anyhow::Result<Run> {
         let (warmup, name) = (nanos(phase.warmup.given()), phase.work.name());
         let warm_up = WarmUp {
             given_ns: Some(warmup),
@@ -263,8 +269,7 @@ impl Asked {
         let mut run = Run::new(name, outcome.started.into(), observe::fingerprint());
         crate::tags::put(&mut run);
         let targets = Targets::from_iter([]);
-        // Numbers and names have a form in JSON.
-        run.plan = serde_json::to_value(Plan::of(targets, phase.clone())).unwrap_or_default();
+        run.plan = serde_json::to_value(Plan::of(targets, phase.clone()))?;
         run.request = crate::usage::asked().into();
         run.targets = vec![Target {
             url: at.to_string(),
@@ -280,7 +285,7 @@ impl Asked {
             });
         }
         run.ended = SystemTime::now().into();
-        run
+        Ok(run)
     }
 }
 

@@ -156,8 +156,10 @@ fn write_stream(out: &mut String, it: &Stream, seconds: f64, what: &str) -> std:
         write!(out, ", from {source}")?;
     }
     if let Some(vlan) = it.vlan {
-        let priority = it.priority.unwrap_or(0);
-        write!(out, " in VLAN {vlan} with priority {priority}")?;
+        write!(out, " in VLAN {vlan}")?;
+        if let Some(priority) = it.priority {
+            write!(out, " with priority {priority}")?;
+        }
     }
     if let Some(topic) = &it.topic {
         write!(out, ", {} at {}", it.mapping, plain(topic))?;

@@ -246,12 +246,12 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     )
 }
 
-/// Packets that came in meanwhile and found no room, by the interface.
+/// Packets that came in meanwhile and found no room, by the interface; nothing of one that was not counted all the time.
 fn dropped_since(before: &[Link], now: &[Link]) -> BTreeMap<String, u64> {
-    let dropped = |it: &Link| it.received_dropped.clone().unwrap_or(0);
+    let dropped = |it: &Link| it.received_dropped.as_ref().ok().copied();
     let since = |now: &Link| {
         let was = before.iter().find(|it| it.name == now.name)?;
-        let more = dropped(now).saturating_sub(dropped(was));
+        let more = dropped(now)?.saturating_sub(dropped(was)?);
         (more > 0).then(|| (now.name.clone(), more))
     };
     now.iter().filter_map(since).collect()
@@ -356,5 +356,34 @@ fn verdict_of_one(it: &ListenerReport, wanted: Option<u64>) -> Verdict {
         name,
         exit,
         evidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::{Figure, NotAvailable};
+
+    #[test]
+    fn drops_of_before_are_not_those_of_an_interface_that_was_not_counted_then() {
+        let unknown = || NotAvailable::because("nobody tells");
+        let link = |received_dropped: Figure<u64>| Link {
+            name: "eth0".to_owned(),
+            speed_bits_per_s: Err(unknown()),
+            duplex: Err(unknown()),
+            mtu_bytes: Err(unknown()),
+            received_bytes: Err(unknown()),
+            sent_bytes: Err(unknown()),
+            received_packets: Err(unknown()),
+            sent_packets: Err(unknown()),
+            received_dropped,
+            sent_dropped: Err(unknown()),
+            errors: Err(unknown()),
+        };
+        let since = |before, now| dropped_since(&[link(before)], &[link(now)]);
+        let seven = BTreeMap::from([("eth0".to_owned(), 7)]);
+        assert_eq!(since(Ok(1000), Ok(1007)), seven);
+        assert!(since(Err(unknown()), Ok(1007)).is_empty());
+        assert!(since(Ok(1000), Err(unknown())).is_empty());
     }
 }

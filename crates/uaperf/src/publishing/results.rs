@@ -19,6 +19,7 @@ pub fn published(it: &Published, interval_ns: Option<u64>) -> run::Published {
         bytes: it.bytes,
         // Texts differ in length: what they have on average.
         datagram_bytes: match it.datagram_bytes {
+            // Of none there is no average, and nothing was sent.
             0 => it.bytes.checked_div(it.datagrams).unwrap_or(0),
             bytes => bytes,
         },

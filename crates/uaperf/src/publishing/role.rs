@@ -128,6 +128,7 @@ fn publish(role: Publishes, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
     };
     let (from, to) = role.window_ns;
     let seen = watch.finish();
+    // Who does not watch says nothing of what it spent.
     let resources = seen.map(|it| it.series(began, from, to, None));
     let told = OfPublisher {
         published: serde_json::to_string(&published)?,

@@ -119,13 +119,14 @@ fn groups(
 }
 
 fn security(connections: &[PubSubConnection], at: Address) -> Option<Mode> {
-    let modes = groups(connections, at).map(|it| message::mode(&it.security));
+    // Of whom it is not told nothing can be asked for.
+    let modes = groups(connections, at).map(|it| it.security.as_deref().and_then(message::mode));
     modes.min().flatten()
 }
 
 /// Whose keys they are secured with.
 fn security_groups(connections: &[PubSubConnection], at: Address) -> Vec<&str> {
-    let secured = groups(connections, at).filter(|it| it.security != "none");
+    let secured = groups(connections, at).filter(|it| it.security.as_deref() != Some("none"));
     let names: BTreeSet<&str> = secured
         .filter_map(|it| it.security_group.as_deref())
         .collect();
@@ -196,15 +197,17 @@ pub fn write(out: &mut String, connections: &[PubSubConnection]) -> fmt::Result 
             None => writeln!(out)?,
         }
         for group in &connection.groups {
-            // What is no time is shown as none.
-            let each = Duration::try_from_secs_f64(group.interval_ms / 1e3).unwrap_or_default();
+            let each = group
+                .interval_ms
+                .map(|ms| Duration::try_from_secs_f64(ms / 1e3));
             write!(
                 out,
                 "    group {} ({}) each {}, security {}",
                 group.id,
                 plain(&group.name),
-                show(each),
-                group.security
+                each.and_then(Result::ok)
+                    .map_or_else(|| "n/a".to_owned(), show),
+                group.security.as_deref().unwrap_or("n/a")
             )?;
             if let Some(keys) = &group.security_group {
                 write!(out, " of {}", plain(keys))?;
@@ -221,7 +224,11 @@ pub fn write(out: &mut String, connections: &[PubSubConnection]) -> fmt::Result 
                 if let (Some(set), Some(fields)) = (&writer.data_set, writer.fields) {
                     write!(out, ": {} of {fields} fields", plain(set))?;
                 }
-                writeln!(out, ", {}", writer.encoding)?;
+                writeln!(
+                    out,
+                    ", {}",
+                    writer.encoding.as_deref().unwrap_or("encoding n/a")
+                )?;
             }
         }
     }
@@ -265,6 +272,20 @@ mod tests {
         assert_eq!(security_groups(&all, at), ["a", "b"]);
         let groups: Vec<&PubSubGroup> = groups(&all, at).collect();
         assert_eq!(groups.len(), 2);
+    }
+
+    #[test]
+    fn what_a_server_does_not_tell_is_not_known() {
+        let mut all = connections();
+        let at: Address = "opc.udp://127.0.0.1:4841".parse().unwrap();
+        let group = &mut all[0].groups[0];
+        (group.security, group.interval_ms) = (None, None);
+        // Nobody is refused for it, and keys may be needed.
+        assert_eq!(security(&all, at), None);
+        assert_eq!(security_groups(&all, at), ["a", "b"]);
+        let mut out = String::new();
+        write(&mut out, &all).unwrap();
+        assert!(out.contains("each n/a, security n/a of b"), "{out}");
     }
 
     #[test]

@@ -36,12 +36,17 @@ pub fn budget(asked: Option<Bytes>) -> Budget {
 fn free() -> Option<u64> {
     let machine = Host::sample().memory.ok().map(|it| it.available_bytes);
     let group = cgroup(&Tree::here(), std::process::id()).ok();
-    let group = group.and_then(|it| match it.memory_limit_bytes {
-        Ok(Limit::At(most)) => Some(most.saturating_sub(it.memory_bytes.unwrap_or(0))),
-        _ => None,
-    });
+    let group = group.and_then(|it| left(it.memory_limit_bytes.ok()?, it.memory_bytes.ok()));
     let free = [machine, group].into_iter().flatten().min();
     free.filter(|&bytes| bytes > 0)
+}
+
+/// What a control group with this limit has left. Where nobody can tell what it uses, half of its limit may be.
+fn left(limit: Limit<u64>, used: Option<u64>) -> Option<u64> {
+    match limit {
+        Limit::At(most) => Some(most.saturating_sub(used.unwrap_or(most / 2))),
+        Limit::None => None,
+    }
 }
 
 #[cfg(test)]
@@ -53,5 +58,13 @@ mod tests {
         assert_eq!(budget(Some(Bytes(12_345))).limit(), 12_345);
         let limit = budget(None).limit();
         assert!(limit > 0 && limit < usize::MAX / 2, "{limit}");
+    }
+
+    #[test]
+    fn a_group_whose_use_is_not_known_does_not_have_its_whole_limit_left() {
+        assert_eq!(left(Limit::At(1000), Some(900)), Some(100));
+        assert_eq!(left(Limit::At(1000), Some(1200)), Some(0));
+        assert_eq!(left(Limit::At(1000), None), Some(500));
+        assert_eq!(left(Limit::None, None), None);
     }
 }

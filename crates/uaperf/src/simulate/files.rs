@@ -280,7 +280,7 @@ fn judged(node: &Node, group: &Group, phase: &Phase) -> Verdict {
         let text = format!(
             "{:.1} % of publishings were skipped because the message before was not made yet; values queued for {} (p99)",
             share * 100.0,
-            plan::unit::duration::show_ns(queueing.unwrap_or(0))
+            queueing.map_or_else(|| "n/a".to_owned(), plan::unit::duration::show_ns)
         );
         (Kind::ServerSaturated, About::Queueing, text)
     } else {

@@ -25,14 +25,18 @@ pub fn families(all: &[Watched]) -> Vec<Family> {
     let up = filled(up, &each, &|it| {
         one(Some(f64::from(u8::from(!it.has_ended()))))
     });
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let looked = Family::gauge(
+    // A clock before 1970 is wrong: no time is better than that one.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    let mut looked = Family::gauge(
         "uaperf_looked_timestamp_seconds",
         "When these figures were found, since 1970.",
     );
+    if let Some(now) = now {
+        looked.add(Vec::new(), now.as_secs_f64());
+    }
     vec![
         up,
-        looked.with(Vec::new(), now.unwrap_or_default().as_secs_f64()),
+        looked,
         of(
             Family::counter(
                 "uaperf_process_cpu_seconds_total",

@@ -15,6 +15,7 @@ use peers::testing::{require, start};
 use plant::{PasswordHash, Rights, Users};
 use serde_json::Value;
 use tempfile::TempDir;
+use wire::url::Url;
 
 use crate::support;
 use crate::support::{Said, Telling, command, json, signal};
@@ -35,7 +36,7 @@ fn plant(anonymous: Rights) -> plant::Server {
     started(anonymous, None)
 }
 
-fn started(anonymous: Rights, advertise: Option<String>) -> plant::Server {
+fn started(anonymous: Rights, advertise: Option<Url>) -> plant::Server {
     plant::Server::start(plant::Config {
         profiles: vec![plant::Profile::Bench { update: None }],
         users: users(anonymous),
@@ -110,7 +111,9 @@ static RUNS: LazyLock<Runs> = LazyLock::new(|| {
             named.set_nonblocking(true).unwrap();
             let plant = started(
                 Rights::ALL,
-                Some(format!("opc.tcp://{}", named.local_addr().unwrap())),
+                format!("opc.tcp://{}", named.local_addr().unwrap())
+                    .parse()
+                    .ok(),
             );
             let url = format!("opc.tcp://{}", plant.address());
             let kinds = "--kind=half-open,passwords,history";

@@ -249,6 +249,7 @@ fn unseal(
     let (_, token_id) = names(chunk)?;
     let place = Place {
         token_id,
+        // Part 6, 6.8.1: of the first one there is none before, which is 0.
         last_sequence: last.unwrap_or(0),
     };
     let secured_at = secured_at(mode, signed_len);

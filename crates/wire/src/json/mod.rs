@@ -28,11 +28,9 @@
 //! |---|---|
 //! | [`scan`] | JSON where it lies, to a bounded depth |
 //! | [`text`] | strings, times and numbers as JSON |
-//! | `names` | fields, DataTypes and values of enumerations by their names |
 //! | `write`, `write_value` | structures and built-in types to JSON |
 //! | `read`, `read_value`, `read_id` | and back |
 
-mod names;
 mod read;
 mod read_id;
 mod read_value;
@@ -42,7 +40,6 @@ mod write;
 mod write_value;
 
 use crate::service::{Kind, type_id};
-use names::Names;
 use read::Reader;
 use scan::{NotJson, Value};
 use write::Writer;
@@ -124,7 +121,7 @@ pub fn write(message: &[u8], style: Style, longest: usize) -> Result<String, Jso
     let kind = id.and_then(Kind::from_encoding_id);
     let kind = kind.ok_or(JsonError::Type)?;
     let mut writer = Writer::new(message, at, style, longest);
-    let names = Names::of(kind).ok_or(JsonError::Type)?;
+    let names = kind.names().ok_or(JsonError::Type)?;
     writer.structure(kind, Some(names.data_type))?;
     writer.finish()
 }

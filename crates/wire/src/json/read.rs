@@ -1,7 +1,6 @@
 //! JSON to structures (Part 6, 5.4.4 to 5.4.9): members are found by name and put into the order of the table of shapes.
 
 use super::JsonError;
-use super::names::Names;
 use super::scan::{Kind as Is, Text, Value};
 use crate::service::Kind;
 use crate::service::shape::{Field, Form, Limits};
@@ -130,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     fn structure(&mut self, kind: Kind, fields: &[Field], value: Value<'a>) -> Result<()> {
-        let names = Names::of(kind).ok_or(JsonError::Type)?;
+        let names = kind.names().ok_or(JsonError::Type)?;
         if value.kind() != Is::Object {
             return Err(wrong(kind, value));
         }

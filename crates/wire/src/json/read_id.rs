@@ -1,6 +1,5 @@
 //! NodeIds and QualifiedNames out of their texts (Part 6, 5.1.12), and of the objects that they were before 1.05.04.
 
-use super::names::Names;
 use super::read::{Reader, Result, wrong};
 use super::read_value::{base64, guid, integer, text};
 use super::scan::{Kind as Is, Value};
@@ -151,6 +150,6 @@ impl<'a> Reader<'a> {
             _ => None,
         };
         self.out.truncate(begin);
-        Ok(id.and_then(|id| Names::kind(id).or_else(|| Kind::from_encoding_id(id))))
+        Ok(id.and_then(|id| Kind::from_data_type(id).or_else(|| Kind::from_encoding_id(id))))
     }
 }

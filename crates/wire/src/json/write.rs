@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::names::{Names, value_name};
 use super::{JsonError, Style};
 use crate::service::Kind;
 use crate::service::shape::{Field, Form, Limits};
@@ -130,7 +129,7 @@ impl<'a> Writer<'a> {
         let value = i32::from_le_bytes(self.number()?);
         let name = match self.style {
             Style::Compact => None,
-            Style::Verbose => value_name(kind, value),
+            Style::Verbose => kind.value_name(value),
         };
         // Writing into a String does not fail, here and below.
         let _ = match name {
@@ -142,7 +141,7 @@ impl<'a> Writer<'a> {
 
     /// Part 6, 5.4.6, with the DataType where an ExtensionObject or a message has it.
     pub(super) fn structure(&mut self, kind: Kind, data_type: Option<u32>) -> Result<Worth> {
-        let (Form::Structure(fields), Some(names)) = (kind.shape().form, Names::of(kind)) else {
+        let (Form::Structure(fields), Some(names)) = (kind.shape().form, kind.names()) else {
             return Err(JsonError::Type);
         };
         self.out.push('{');

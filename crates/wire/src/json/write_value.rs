@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Style;
-use super::names::Names;
 use super::text::{write_float, write_inside, write_text, write_time};
 use super::write::{Result, Worth, Writer};
 use crate::service::Kind;
@@ -310,7 +309,7 @@ impl Writer<'_> {
         let id = self.node_id()?;
         let encoding = self.byte()?;
         let kind = id.and_then(Kind::from_encoding_id);
-        let known = kind.and_then(|kind| Some((kind, Names::of(kind)?.data_type)));
+        let known = kind.and_then(|kind| Some((kind, kind.names()?.data_type)));
         let body = match encoding {
             0 => None,
             1 | 2 => self.string()?,

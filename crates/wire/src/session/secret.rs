@@ -144,9 +144,18 @@ pub(super) fn reveal(
     let mut payload = Zeroizing::new(payload.to_vec());
     keys.reveal(clear, &mut payload).map_err(|_| WrongSecret)?;
 
-    let mut reader = Reader::new(&payload);
-    let mut bytes = || reader.bytes().ok().flatten().unwrap_or_default();
-    let (sent_nonce, secret) = (bytes(), bytes());
+    secret_in(&payload, nonce)
+}
+
+/// The secret of a payload that is decrypted. One that ends too early is no empty secret.
+fn secret_in(payload: &[u8], nonce: &[u8]) -> Result<Zeroizing<Vec<u8>>, WrongSecret> {
+    let mut reader = Reader::new(payload);
+    let mut bytes = || match reader.bytes() {
+        // Part 6, 5.2.2.7: a null ByteString is as good as an empty one.
+        Ok(bytes) => Ok(bytes.unwrap_or_default()),
+        Err(_) => Err(WrongSecret),
+    };
+    let (sent_nonce, secret) = (bytes()?, bytes()?);
     if sent_nonce != nonce || !is_padding(reader.rest()) {
         return Err(WrongSecret);
     }
@@ -222,4 +231,32 @@ fn type_id() -> Vec<u8> {
 fn write(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
     out.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload(secret_len: u32, secret: &[u8]) -> Vec<u8> {
+        let mut payload = Vec::new();
+        write(b"a nonce", &mut payload);
+        payload.extend_from_slice(&secret_len.to_le_bytes());
+        payload.extend_from_slice(secret);
+        // Three bytes of padding, and their number.
+        payload.extend_from_slice(&[3, 3, 3, 3, 0]);
+        payload
+    }
+
+    #[test]
+    fn a_secret_that_ends_too_early_is_not_an_empty_one() {
+        let read = |len, secret: &[u8]| {
+            let secret = secret_in(&payload(len, secret), b"a nonce");
+            secret.map(|it| it.to_vec())
+        };
+        assert_eq!(read(6, b"secret"), Ok(b"secret".to_vec()));
+        assert_eq!(read(0, b""), Ok(Vec::new()));
+        assert_eq!(read(u32::MAX, b""), Ok(Vec::new()));
+        assert_eq!(read(100, b""), Err(WrongSecret));
+        assert_eq!(read(0x8000_0000, b""), Err(WrongSecret));
+    }
 }

@@ -80,6 +80,7 @@ pub fn read_request(head: &[u8], longest: usize) -> Result<Asked, Refused> {
         Some(body) => body,
         None => return Err(refused(411, "Length Required")),
     };
+    // None at all is no type that is taken.
     let kind = one(fields, "content-type").unwrap_or_default();
     let Some(media) = Media::of(kind) else {
         return Err(refused(
@@ -99,6 +100,7 @@ pub fn read_request(head: &[u8], longest: usize) -> Result<Asked, Refused> {
         Some(word) if word.eq_ignore_ascii_case("100-continue") => true,
         Some(_) => return Err(refused(417, "Expectation Failed")),
     };
+    // A URL that is named in full, or none: the host is enough to tell where the client went.
     let path = request.path.filter(|path| path.starts_with('/'));
     Ok(Asked::Post(Request {
         media,

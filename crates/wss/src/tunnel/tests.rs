@@ -21,7 +21,7 @@ impl Judge for Opinion {
             false => Err(Rejected {
                 status: 0x801A_0000,
                 reason: "nobody knows it".into(),
-                thumbprint: String::new(),
+                thumbprint: None,
             }),
         }
     }

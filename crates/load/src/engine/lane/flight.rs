@@ -74,8 +74,10 @@ impl Flights {
         self.places.insert(id.slot(), places);
     }
 
+    /// One that was kept: its id is that of a request that was sent.
     #[inline]
     pub fn get(&self, id: RequestId) -> Flight {
+        debug_assert!(id.slot() < self.slots.len(), "a request that was not kept");
         self.slots.get(id.slot()).copied().unwrap_or_default()
     }
 

@@ -23,6 +23,7 @@ pub struct Rest {
 impl Rest {
     /// Of an answer. `places`: those of its operations, if it was itself to the rest of another.
     pub fn of(asker: &Asker, flight: Flight, places: Option<&[usize]>, points: Vec<Point>) -> Self {
+        // An answer has as many results as its request had operations, or its points are not taken.
         let place = |at: u32| match places {
             Some(places) => places.get(at as usize).copied().unwrap_or(0),
             None => asker.place(flight.first as usize, at),
@@ -89,7 +90,8 @@ impl Lane {
                     let before = out.len();
                     request.header_mut().request_handle = handle;
                     // Continuation points that were decoded encode again.
-                    let _ = request.encode(out);
+                    let encoded = request.encode(out);
+                    debug_assert!(encoded.is_ok());
                     bytes = out.len() - before;
                 })?
             }

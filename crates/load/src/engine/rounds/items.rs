@@ -8,9 +8,9 @@ use wire::types::{
     NodeId, ReadValueId, StatusCode, TimestampsToReturn,
 };
 
-use super::book::Results;
 use super::client::Client;
 use super::round::Round;
+use crate::transport::one_each;
 
 /// Keep-alives that a subscription may miss: rounds send no Publish requests.
 const LIFETIME: u32 = 10_000;
@@ -26,14 +26,15 @@ pub async fn round(
     let made = with_subscriptions(client, plan, round, &mut subscriptions).await;
     // Whatever became of the items: nothing is left behind.
     if !subscriptions.is_empty() {
+        let count = subscriptions.len();
         round
             .request("delete subscriptions", async {
                 let request = DeleteSubscriptionsRequest {
                     subscription_ids: Some(subscriptions),
                     ..Default::default()
                 };
-                let response = client.call(request).await?;
-                Ok(((), results(response.results)))
+                let all = one_each(client.call(request).await?.results, count)?;
+                Ok(((), all.into_iter().collect()))
             })
             .await?;
     }
@@ -90,7 +91,7 @@ async fn with_items(
             ..Default::default()
         };
         let made = round.request("create items", async {
-            let all = client.call(request).await?.results.unwrap_or_default();
+            let all = one_each(client.call(request).await?.results, some.len())?;
             let results = all.iter().map(|it| it.status_code).collect();
             let good = all.into_iter().filter(|it| !it.status_code.is_bad());
             let made: Vec<_> = good.map(|it| it.monitored_item_id).collect();
@@ -117,7 +118,7 @@ async fn with_items(
         };
         round
             .request("modify items", async {
-                let all = client.call(request).await?.results.unwrap_or_default();
+                let all = one_each(client.call(request).await?.results, some.len())?;
                 Ok(((), all.iter().map(|it| it.status_code).collect()))
             })
             .await?;
@@ -130,15 +131,12 @@ async fn with_items(
         };
         round
             .request("delete items", async {
-                Ok(((), results(client.call(request).await?.results)))
+                let all = one_each(client.call(request).await?.results, some.len())?;
+                Ok(((), all.into_iter().collect()))
             })
             .await?;
     }
     Ok(there)
-}
-
-fn results(statuses: Option<Vec<StatusCode>>) -> Results {
-    statuses.into_iter().flatten().collect()
 }
 
 fn item(plan: &Items, n: usize, node: &NodeId) -> MonitoredItemCreateRequest {

@@ -10,6 +10,7 @@ use wire::types::{
 
 use super::client::Client;
 use super::round::Round;
+use crate::transport::one_each;
 
 /// Bits of SpecifiedAttributes (Part 4, 7.24.1).
 mod specified {
@@ -41,8 +42,8 @@ pub async fn round(
         };
         round
             .request("delete nodes", async {
-                let statuses = client.call(request).await?.results;
-                Ok(((), statuses.into_iter().flatten().collect()))
+                let statuses = one_each(client.call(request).await?.results, some.len())?;
+                Ok(((), statuses.into_iter().collect()))
             })
             .await?;
     }
@@ -56,6 +57,7 @@ async fn with_nodes(
     there: &mut Vec<NodeId>,
 ) -> Result<(), StatusCode> {
     let per_call = client.prepared.per_call();
+    // Preparing found the one that they are added to.
     let below = client.prepared.nodes().first().cloned().unwrap_or_default();
     let numbers: Vec<u32> = (0..plan.count).collect();
     for some in numbers.chunks(per_call) {
@@ -71,7 +73,7 @@ async fn with_nodes(
             ..Default::default()
         };
         let made = round.request("add nodes", async {
-            let all = client.call(request).await?.results.unwrap_or_default();
+            let all = one_each(client.call(request).await?.results, some.len())?;
             let results = all.iter().map(|it| it.status_code).collect();
             let good = all.into_iter().filter(|it| !it.status_code.is_bad());
             let ids: Vec<_> = good.map(|it| it.added_node_id).collect();
@@ -98,8 +100,8 @@ async fn with_nodes(
         };
         round
             .request("add references", async {
-                let statuses = client.call(request).await?.results;
-                Ok(((), statuses.into_iter().flatten().collect()))
+                let statuses = one_each(client.call(request).await?.results, some.len())?;
+                Ok(((), statuses.into_iter().collect()))
             })
             .await?;
     }
@@ -117,8 +119,8 @@ async fn with_nodes(
         };
         round
             .request("delete references", async {
-                let statuses = client.call(request).await?.results;
-                Ok(((), statuses.into_iter().flatten().collect()))
+                let statuses = one_each(client.call(request).await?.results, some.len())?;
+                Ok(((), statuses.into_iter().collect()))
             })
             .await?;
     }

@@ -17,8 +17,8 @@ use super::client::Client;
 use super::course::RoundsShared;
 use super::round::Round;
 use super::user::User;
-use crate::transport::Steps;
 use crate::transport::tasks::sleep_until;
+use crate::transport::{Steps, one_each};
 
 /// The phase is over in the middle of a sequence: it has neither failed nor been done.
 pub const CUT: StatusCode = StatusCode::BadRequestCancelledByClient;
@@ -109,6 +109,7 @@ async fn step(
     round: &mut Round<'_>,
     course: &RoundsShared<'_>,
 ) -> Result<u32, StatusCode> {
+    // A step without a name is not timed: it notes nothing.
     let name = name.unwrap_or_default();
     match &step.does {
         Does::Pause { mean, exponential } => {
@@ -291,7 +292,7 @@ async fn subscribe(
         items_to_create: Some(items.collect()),
     };
     let made = client.call(request).await?;
-    let results = made.results.unwrap_or_default();
+    let results = one_each(made.results, nodes.len())?;
     match results.iter().find(|it| it.status_code.is_bad()) {
         Some(bad) => Err(bad.status_code),
         None => Ok(created.subscription_id),

@@ -49,7 +49,7 @@ use handover::Handover;
 use pending::{PendingRequest, PendingRequests};
 use publish::Supply;
 
-/// Milliseconds of the wire; what is no interval is none.
+/// Milliseconds of the wire. A negative number, NaN and what is longer than any Duration are no interval, which is none.
 fn millis(millis: f64) -> Duration {
     Duration::try_from_secs_f64(millis / 1e3).unwrap_or_default()
 }
@@ -459,7 +459,8 @@ impl Subscriber {
         let sent = connection.send(now.mono + self.orders.timeout, |out, handle| {
             request.header_mut().request_handle = handle;
             // Numbers and texts, which always encode.
-            let _ = request.encode(out);
+            let encoded = request.encode(out);
+            debug_assert!(encoded.is_ok());
         });
         match sent {
             Ok(id) => {

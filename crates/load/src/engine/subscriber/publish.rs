@@ -200,8 +200,9 @@ impl Subscriber {
                 let start = out.len();
                 out.resize(start + publish.len_with(acknowledgements.len()), 0);
                 let room = out.get_mut(start..).unwrap_or_default();
-                // As long as it was foreseen to be.
-                let _ = publish.write(room, handle, now.utc, acknowledgements);
+                // As long as it was foreseen to be, so that all of it is written.
+                let written = publish.write(room, handle, now.utc, acknowledgements);
+                debug_assert!(written.is_ok());
             });
             let Ok(id) = request else {
                 break;

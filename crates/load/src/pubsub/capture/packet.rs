@@ -193,6 +193,7 @@ pub fn udp(segment: &[u8], from: IpAddr, to: IpAddr) -> PacketContent<'_> {
     })
 }
 
+/// Whoever asks has a header of a length that all of these lie in.
 fn byte(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or_default()
 }

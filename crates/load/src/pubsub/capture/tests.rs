@@ -386,6 +386,11 @@ fn a_torn_file_is_read_up_to_its_end_and_a_broken_one_says_where() {
     let mut ng = Writer::pcapng(1, &[], false);
     ng.enhanced(1, 0, &packet);
     assert!(error(&ng.bytes).contains("an interface that was not described"));
+    // Behind the section's 28 bytes, the head of the block and the link: the option's code and length.
+    let mut options = Writer::pcapng(1, &[(9, vec![9])], false);
+    assert_eq!(options.bytes[44..48], [9, 0, 1, 0]);
+    options.bytes[46] = 200;
+    assert!(error(&options.bytes).contains("options are longer than it"));
 }
 
 #[test]

@@ -34,6 +34,7 @@ impl Sample {
     /// What a history has.
     pub fn of(value: &DataValue) -> Self {
         let time = value.source_timestamp.map_or(0, |at| at.ticks());
+        // Part 6, 5.2.2.17: without a status it is Good, without a value null.
         let status = value.status.unwrap_or_default().bits();
         let whole = value.value.clone().map(encode::variant).unwrap_or_default();
         let scalar = RawVariant::parse(&whole).ok().and_then(|it| scalar(&it));

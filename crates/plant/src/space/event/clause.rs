@@ -142,6 +142,7 @@ impl Clause {
         let whole = self.field.value(event);
         match &self.range {
             None => whole,
+            // Part 4, 7.4.4.5: where the range has no data the field is null.
             Some(range) => whole.range_of(range).unwrap_or_default(),
         }
     }

@@ -145,9 +145,11 @@ impl Kind {
     }
 }
 
-/// The index of a namespace of the plant.
+/// The index of a namespace of the plant, all of which have one; 0 without indices, where a file is only looked through.
 pub fn index(namespaces: &[u16], at: usize) -> u16 {
-    namespaces.get(at).copied().unwrap_or_default()
+    let index = namespaces.get(at).copied();
+    debug_assert!(index.is_some() || namespaces.is_empty());
+    index.unwrap_or_default()
 }
 
 /// The data type of what has no other: a Structure.

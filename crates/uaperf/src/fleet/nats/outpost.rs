@@ -59,6 +59,7 @@ fn name(text: &str) -> Result<String, String> {
 
 /// Waits for loads until it is ended. `words` are those of the agents that it starts.
 pub fn run(args: &Args, words: &[std::ffi::OsString]) -> anyhow::Result<ExitCode> {
+    // Whoever runs it was given one; none at all is no broker, and is said to be none.
     let url = args.nats.as_deref().unwrap_or_default();
     let login = Login::of(url, args.tenant.as_deref())?;
     let host = || gethostname::gethostname().to_string_lossy().into_owned();

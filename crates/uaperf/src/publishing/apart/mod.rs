@@ -83,7 +83,7 @@ impl Asked {
             Some(open) => hear_here(phase, &mut cast, open, &secured, course),
             None => hear_there(phase, &mut cast, &at, publisher.as_mut(), course),
         }?;
-        Ok(self.put_together(phase, &at, (cast, whole), control))
+        self.put_together(phase, &at, (cast, whole), control)
     }
 
     /// One result of both sides.
@@ -93,7 +93,7 @@ impl Asked {
         at: &Url,
         (cast, whole): (Cast, Whole),
         control: &Control,
-    ) -> Run {
+    ) -> anyhow::Result<Run> {
         let Cast {
             roles,
             publisher,
@@ -103,11 +103,12 @@ impl Asked {
             ..
         } = cast;
         let listens_here = self.listen_on.is_empty();
-        let mut run = self.run(phase, at, whole.outcome, control);
+        let mut run = self.run(phase, at, whole.outcome, control)?;
         run.hosts = roles.end();
         for (agent, (host, heard)) in run.hosts.iter_mut().zip(&heard).enumerate() {
             if publisher == Some(agent) {
                 host.resources.clone_from(&resources);
+                // Of a publisher that did not tell, all of the machine is n/a.
                 host.machine = machine.clone().unwrap_or_default();
             }
             if let Some((_, of_agent)) = heard.as_ref().and_then(|it| it.read().ok()) {
@@ -120,6 +121,7 @@ impl Asked {
             .filter_map(|host| {
                 Some(judge::Missing::Role {
                     name: host.name.clone(),
+                    // Each host of these has one.
                     role: host.role.clone().unwrap_or_default(),
                     why: host.lost.clone()?,
                 })
@@ -151,7 +153,7 @@ impl Asked {
             measured.expectations = judge::expectations(&phase.expect, measured);
             run.verdict = measured.verdict.clone();
         }
-        run
+        Ok(run)
     }
 }
 

@@ -13,6 +13,7 @@
 
 mod edit;
 mod limits;
+mod line;
 mod problem;
 mod table;
 mod walk;
@@ -72,6 +73,15 @@ pub struct Shape {
     pub form: Form,
     /// The size of the decoded value, without what it points to.
     pub size: usize,
+}
+
+/// What JSON has of a structure and the bytes have not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// The numeric NodeId of the DataType, in namespace 0.
+    pub data_type: u32,
+    /// The names of its fields, in the order of the bytes.
+    pub fields: &'static [&'static str],
 }
 
 impl Kind {

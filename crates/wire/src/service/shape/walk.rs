@@ -132,6 +132,7 @@ impl<'a> Walk<'a> {
         Ok(taken)
     }
 
+    /// One was asked for, and one is there.
     fn byte(&mut self, kind: Kind) -> Result<u8> {
         Ok(self.take(kind, 1)?.first().copied().unwrap_or_default())
     }

@@ -473,6 +473,7 @@ impl Session {
             Some(token) => Ok(token.clone()),
             // A server that lists no endpoints still takes an anonymous user.
             None if endpoint.is_none() && kind == UserTokenType::Anonymous => Ok(UserTokenPolicy {
+                // Nobody said what it is called.
                 policy_id: policy_id.unwrap_or_default().into(),
                 ..Default::default()
             }),

@@ -148,7 +148,7 @@ impl Session {
             _ => Some(check_client(config, request, &channel)?),
         };
         let asked = Duration::try_from_secs_f64(request.requested_session_timeout / 1e3);
-        // Part 4, 5.7.2.2: the server revises what it is asked for; nothing asked is its choice.
+        // Part 4, 5.7.2.2: the server revises what it is asked for; nothing asked is its choice, as is what is no time.
         let timeout = match asked.unwrap_or_default() {
             Duration::ZERO => config.max_timeout,
             asked => asked.min(config.max_timeout).max(config.min_timeout),
