@@ -47,6 +47,8 @@ impl EventLoop {
             self.request(id, request, &body);
             // What it brought along; what it has still to read rings here.
             self.serve(id);
+            // What came in part is not waited for without end, even if nothing comes any more.
+            self.schedule(id);
         }
     }
 
@@ -65,3 +67,6 @@ impl EventLoop {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;
