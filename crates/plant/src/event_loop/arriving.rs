@@ -15,7 +15,8 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::types::StatusCode;
 
 use super::between_loops::Secured;
-use super::link::{Errand, Link, Standing};
+use super::here::Errand;
+use super::link::{Link, Standing};
 use super::socket::Socket;
 use super::{Due, EventLoop, LISTENER, Mail, Post, SlotId, token};
 use crate::fault::Class;
@@ -160,7 +161,7 @@ impl EventLoop {
             .filter_map(|id| Some((self.links.get(id)?, id)))
             .filter(|(link, id)| {
                 let settled = now.since(link.since) >= TO_LOG_IN;
-                let engaged = link.errand != Errand::None;
+                let engaged = link.here.errand != Errand::None;
                 settled && link.standing != Standing::Refused && !engaged && !active.contains(id)
             })
             .map(|(link, id)| (link.since, id))

@@ -8,7 +8,7 @@ use wire::server::RequestId;
 use wire::types::{CallRequest, StatusCode};
 
 use super::between_loops::Checked;
-use super::link::Errand;
+use super::here::Errand;
 use super::{Account, Asked, EventLoop, Mail, SlotId};
 use crate::diagnostics::Service;
 use crate::service::check;
@@ -48,8 +48,8 @@ impl EventLoop {
         };
         let mut held = Making::default();
         held.is(bytes, &session.budget)?;
-        there.errand = Errand::Proving;
-        there.busy += 1;
+        there.here.errand = Errand::Proving;
+        there.here.busy += 1;
         let asks = shared.config.trust.asks_for_others();
         let work = move || {
             let judge = |certificate: &[u8]| shared.config.trust.check(certificate);
@@ -77,8 +77,8 @@ impl EventLoop {
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
-        there.errand = Errand::None;
-        there.busy = there.busy.saturating_sub(1);
+        there.here.errand = Errand::None;
+        there.here.busy = there.here.busy.saturating_sub(1);
         self.books.look_at(there);
         let (id, handle) = (checked.id, checked.request.request_header.request_handle);
         let token = space::raw(&checked.request.request_header.authentication_token);

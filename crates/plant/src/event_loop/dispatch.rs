@@ -9,7 +9,7 @@ use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode
 
 use super::between_loops::Decoded;
 use super::books::Books;
-use super::link::Errand;
+use super::here::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
 use super::{Account, Asked, EventLoop, Mail, SlotId};
@@ -34,8 +34,8 @@ impl EventLoop {
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
-        there.errand = Errand::Decoding(body.len());
-        there.busy += 1;
+        there.here.errand = Errand::Decoding(body.len());
+        there.here.busy += 1;
         let (shared, post, mut body) = (Arc::clone(&self.shared), self.post(), body.to_vec());
         self.pool.submit(move || {
             let result = Request::decode(&body, &shared.decoding);
@@ -58,8 +58,8 @@ impl EventLoop {
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
-        there.errand = Errand::None;
-        there.busy = there.busy.saturating_sub(1);
+        there.here.errand = Errand::None;
+        there.here.busy = there.here.busy.saturating_sub(1);
         self.books.look_at(there);
         match result {
             Some(result) => {

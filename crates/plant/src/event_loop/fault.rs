@@ -152,8 +152,8 @@ impl EventLoop {
             return;
         };
         match astray.due() {
-            Some(at) if link.release.is_none_or(|there| at < there) => {
-                link.release = Some(at);
+            Some(at) if link.here.release.is_none_or(|there| at < there) => {
+                link.here.release = Some(at);
                 self.house.timers.add(at, Due::Release(id));
             }
             None if astray.is_empty() => link.astray = None,
@@ -164,13 +164,13 @@ impl EventLoop {
     /// What a connection held back until now goes its way.
     pub(super) fn release(&mut self, id: SlotId) {
         let now = self.now.mono;
-        let leaves = |link: &Link| link.leaving.is_some();
+        let leaves = |link: &Link| link.here.leaving.is_some();
         if self.links.get(id).is_some_and(leaves) {
             return;
         }
         // The connection may move with a request: what is left goes along, and is released there.
         while let Some(link) = self.links.get_mut(id)
-            && link.leaving.is_none()
+            && link.here.leaving.is_none()
         {
             let released = link.release(now);
             for (request, handle, error) in released.failed {

@@ -101,7 +101,7 @@ impl EventLoop {
             Mail::Channel(id, done) => {
                 if let Some(link) = self.links.get_mut(id) {
                     link.connection.complete(done, now);
-                    link.busy = link.busy.saturating_sub(1);
+                    link.here.busy = link.here.busy.saturating_sub(1);
                     self.take_job(id);
                     self.serve(id);
                 }
@@ -110,7 +110,7 @@ impl EventLoop {
                 if let Some(link) = self.links.get_mut(id) {
                     link.noted = judged.is_err();
                     link.connection.decide(judged, now);
-                    link.busy = link.busy.saturating_sub(1);
+                    link.here.busy = link.here.busy.saturating_sub(1);
                     self.take_job(id);
                     self.serve(id);
                 }

@@ -12,6 +12,7 @@ mod books;
 mod checking;
 mod dispatch;
 mod fault;
+mod here;
 mod hosted;
 mod house;
 mod lent;
@@ -230,7 +231,7 @@ impl EventLoop {
     fn queues_hold(&self) -> bool {
         let queued = |id: &SlotId| {
             let link = self.links.get(*id);
-            link.is_some_and(|link| link.turn == link::Turn::Queued)
+            link.is_some_and(|link| link.here.turn == here::Turn::Queued)
         };
         let has_turn = |id: SlotId| self.queues.unwritten.contains(&id);
         self.links.places() > CROWD || self.links.ids().into_iter().filter(queued).all(has_turn)
@@ -318,7 +319,7 @@ impl EventLoop {
             return;
         };
         if let Some(job) = link.connection.poll_job() {
-            link.busy += 1;
+            link.here.busy += 1;
             let post = self.post();
             self.pool
                 .submit(move || post.send(Mail::Channel(id, job.run())));
@@ -343,7 +344,7 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        link.busy += 1;
+        link.here.busy += 1;
         let address = link.address();
         let pool = self.pool.clone();
         self.pool.submit(move || {
@@ -448,8 +449,8 @@ impl EventLoop {
             return;
         };
         // One entry that is early enough will do: whoever wakes up too early sleeps again.
-        if link.timer.is_none_or(|there| at < there) {
-            link.timer = Some(at);
+        if link.here.timer.is_none_or(|there| at < there) {
+            link.here.timer = Some(at);
             self.house.timers.add(at, Due::Link(id));
         }
     }
@@ -457,8 +458,8 @@ impl EventLoop {
     /// A connection's time is up, unless something has happened meanwhile.
     fn time_out(&mut self, id: SlotId) {
         if let Some(link) = self.links.get_mut(id) {
-            link.timer = None;
-            if link.is_paused() {
+            link.here.timer = None;
+            if link.here.is_paused() {
                 // The rest of a message may have come, but nobody looked.
                 link.connection.wait_anew(self.now);
             }
@@ -477,7 +478,9 @@ impl EventLoop {
             timers,
         } = &mut self.house;
         timers.retain(|at, due| match due {
-            Due::Link(id) => links.get(id).is_some_and(|link| link.timer == Some(at)),
+            Due::Link(id) => links
+                .get(id)
+                .is_some_and(|link| link.here.timer == Some(at)),
             Due::Session(id) => sessions.get(id).is_some(),
             Due::Subscription(id) => subscriptions.get(&id).is_some_and(|it| it.wake == at),
             Due::Accept | Due::Release(_) | Due::Fault | Due::Listen => true,

@@ -11,10 +11,10 @@ impl EventLoop {
     /// at goes along; a step of its channel that is under way has to come back first.
     pub(super) fn lead(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
         let link = self.links.get_mut(id);
-        if let Some(link) = link.filter(|link| link.is_engaged()) {
+        if let Some(link) = link.filter(|link| link.here.is_engaged()) {
             // What it asks next is looked at where it goes.
-            link.pause();
-            link.leaving = Some((request, body.to_vec()));
+            link.here.pause();
+            link.here.leaving = Some((request, body.to_vec()));
             return;
         }
         if self.lent.is_out() {
@@ -38,10 +38,6 @@ impl EventLoop {
             id: request,
             body,
         } = led;
-        debug_assert!(
-            !link.is_engaged(),
-            "what is under way for it comes back elsewhere"
-        );
         link.forget_loop();
         if let Some(id) = self.keep(link) {
             self.request(id, request, &body);
@@ -54,15 +50,18 @@ impl EventLoop {
 
     /// A connection that waited for something to be done before it leaves, leaves. Whether it waited for that.
     pub(super) fn set_off(&mut self, id: SlotId) -> bool {
-        let link = self.links.get_mut(id).filter(|link| !link.is_engaged());
+        let link = self
+            .links
+            .get_mut(id)
+            .filter(|link| !link.here.is_engaged());
         let Some(link) = link else {
             return false;
         };
-        let Some((request, body)) = link.leaving.take() else {
+        let Some((request, body)) = link.here.leaving.take() else {
             return false;
         };
         // What faults hold back waited for this.
-        link.release = None;
+        link.here.release = None;
         self.request(id, request, &body);
         true
     }

@@ -136,7 +136,7 @@ impl EventLoop {
             }
             if let Some(link) = link.filter(|link| link.backlog() > HIGH_WATER) {
                 // Who does not read gets no more to read: it waits where it is counted.
-                link.owes(session);
+                link.here.owes(session);
                 return;
             }
             if let Some((id, status)) = held.endings.pop_front() {

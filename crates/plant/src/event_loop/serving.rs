@@ -28,7 +28,7 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        if link.is_paused() {
+        if link.here.is_paused() {
             return;
         }
         let memory = std::mem::take(&mut self.lent.inbox);
@@ -56,7 +56,7 @@ impl EventLoop {
             let Some(link) = self.links.get_mut(id) else {
                 return;
             };
-            if link.is_paused() {
+            if link.here.is_paused() {
                 return;
             }
             let got = link.read(&self.shared.counters);
@@ -83,15 +83,15 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(id) else {
             return false;
         };
-        link.pause();
+        link.here.pause();
         *room = (*room).min(link.share());
         *room -= self.flush_only(id, *room).min(*room);
         if *room == 0 {
             self.write_later(id);
         }
         match self.links.get_mut(id) {
-            Some(link) if *room > 0 && link.long.is_none() => {
-                link.go_on_reading();
+            Some(link) if *room > 0 && link.here.long.is_none() => {
+                link.here.go_on_reading();
                 true
             }
             _ => false,
@@ -127,8 +127,8 @@ impl EventLoop {
                 break;
             };
             let backlog = link.connection.backlog();
-            if link.backlog() > HIGH_WATER || link.waits() {
-                link.pause();
+            if link.backlog() > HIGH_WATER || link.here.waits() {
+                link.here.pause();
                 break;
             }
             if unflushed >= ANSWERS_IN_A_ROW || (unflushed > 0 && backlog > BYTES_IN_A_ROW) {
@@ -142,7 +142,7 @@ impl EventLoop {
             }
             link.connection.lend_outbox(&mut self.lent.outbox);
             let channel = link.connection.channel_id();
-            let held_to = link.is_shared().then_some(link.limits.as_slice());
+            let held_to = link.is_shared().then_some(link.here.limits.as_slice());
             let faults = &self.shared.faults;
             let faulty = link.astray.is_some() || faults.want(Class::Request);
             let step = match link.connection.poll(now) {
@@ -243,7 +243,7 @@ impl EventLoop {
                 ServeStep::Long(long) => {
                     answers += 1;
                     unflushed = 0;
-                    link.long = Some(long);
+                    link.here.long = Some(long);
                     if self.books.worked() < PART && !self.write_long_answer(id, &mut room) {
                         break;
                     }
@@ -264,7 +264,10 @@ impl EventLoop {
                     self.arrive(id, request, &body);
                     answers += 1;
                     unflushed += 1;
-                    let long = self.links.get(id).is_some_and(|link| link.long.is_some());
+                    let long = self
+                        .links
+                        .get(id)
+                        .is_some_and(|link| link.here.long.is_some());
                     if long && self.books.worked() < PART && !self.write_long_answer(id, &mut room)
                     {
                         break;

@@ -16,7 +16,8 @@ use wire::types::{
 };
 
 use super::between_loops::{Caller, Welcome, Wish};
-use super::link::{Errand, Link};
+use super::here::Errand;
+use super::link::Link;
 use super::{Account, Asked, EventLoop, Mail, Post, SlotId, user};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
@@ -123,7 +124,7 @@ impl EventLoop {
         }
         // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
         if let Some(link) = link.and_then(|link| self.links.get_mut(link)) {
-            link.errand = Errand::Proving;
+            link.here.errand = Errand::Proving;
         }
         let post = self.post();
         let work = move || post.send(mail(job.run()));
@@ -310,7 +311,7 @@ impl EventLoop {
             (Ok(session), _) => self.activate(session, caller, channel, request),
             (Err(_), Some(home)) => {
                 if let Some(link) = self.links.get_mut(link) {
-                    link.errand = Errand::Proving;
+                    link.here.errand = Errand::Proving;
                 }
                 home.send(Mail::Activate(Box::new(Wish {
                     caller,
@@ -524,8 +525,8 @@ impl EventLoop {
     /// A helper is done with what a connection waited for.
     pub(super) fn proved(&mut self, link: SlotId) {
         let link = self.links.get_mut(link);
-        if let Some(link) = link.filter(|link| link.errand == Errand::Proving) {
-            link.errand = Errand::None;
+        if let Some(link) = link.filter(|link| link.here.errand == Errand::Proving) {
+            link.here.errand = Errand::None;
         }
     }
 

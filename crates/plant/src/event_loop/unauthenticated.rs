@@ -46,7 +46,7 @@ impl EventLoop {
         if link.is_known() {
             return self.look_at(id, ready);
         }
-        match &mut link.waiting {
+        match &mut link.here.waiting {
             Some(waiting) => {
                 waiting.readable |= ready.readable;
                 waiting.writable |= ready.writable;
@@ -136,7 +136,10 @@ impl EventLoop {
                 WaitingStep::Look(id) => id,
             };
             // One that is gone meanwhile has nothing to say any more, and takes nobody's turn.
-            let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());
+            let ready = self
+                .links
+                .get_mut(id)
+                .and_then(|link| link.here.waiting.take());
             if let Some(ready) = ready {
                 return self.look_at(id, ready);
             }

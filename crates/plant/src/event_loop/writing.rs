@@ -2,7 +2,8 @@
 
 use wire::types::StatusCode;
 
-use super::link::{HIGH_WATER, Put, Turn};
+use super::here::Turn;
+use super::link::{HIGH_WATER, Put};
 use super::long::Hall;
 use super::{EventLoop, KEEP, SlotId};
 use crate::internals::Task;
@@ -11,7 +12,11 @@ use crate::service::steps::{PART, Work};
 impl EventLoop {
     /// Writes, and goes on with a connection that waited for it.
     pub(super) fn flush(&mut self, id: SlotId) {
-        let Some(link) = self.links.get(id).filter(|link| link.turn != Turn::Queued) else {
+        let Some(link) = self
+            .links
+            .get(id)
+            .filter(|link| link.here.turn != Turn::Queued)
+        else {
             return;
         };
         let share = link.share();
@@ -43,9 +48,9 @@ impl EventLoop {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        let may_go_on = link.turn == Turn::Paused && !link.waits();
+        let may_go_on = link.here.turn == Turn::Paused && !link.here.waits();
         if may_go_on && link.backlog() < HIGH_WATER / 2 {
-            link.go_on_reading();
+            link.here.go_on_reading();
             // What was received before is looked at first, in a turn of its own.
             self.look_again(id);
             self.serve(id);
@@ -70,14 +75,14 @@ impl EventLoop {
         };
         let astray = link.astray.is_some();
         // What is done for a session may give it something to be told.
-        let session = link.long.as_ref().and_then(|long| long.session());
+        let session = link.here.long.as_ref().and_then(|long| long.session());
         let mut hall = Hall {
             shared: &self.shared,
             house: &mut self.house,
             now: self.now,
         };
         let mut work = Work::turn();
-        let long = link.long.is_some();
+        let long = link.here.long.is_some();
         let begun = long.then(|| self.shared.clock.now().mono);
         let put = link.flush(most, &mut hall, &mut work);
         if let Some(begun) = begun {
@@ -122,9 +127,9 @@ impl EventLoop {
     /// Has a connection go on when others had their turn; until then nothing of it is answered.
     pub(super) fn write_later(&mut self, id: SlotId) {
         if let Some(link) = self.links.get_mut(id)
-            && link.turn != Turn::Queued
+            && link.here.turn != Turn::Queued
         {
-            link.turn = Turn::Queued;
+            link.here.turn = Turn::Queued;
             self.queues.unwritten.push_back(id);
         }
     }
@@ -134,9 +139,9 @@ impl EventLoop {
         while let Some(id) = self.queues.unwritten.pop_front() {
             // One that is gone or moved meanwhile takes nobody's turn.
             if let Some(link) = self.links.get_mut(id)
-                && link.turn == Turn::Queued
+                && link.here.turn == Turn::Queued
             {
-                link.turn = Turn::Paused;
+                link.here.turn = Turn::Paused;
                 return self.flush(id);
             }
         }

@@ -437,7 +437,7 @@ fn what_is_on_its_way_over_tls_goes_along() {
     bench.say_all_but(300);
     for _ in 0..TURNS {
         take_turn(&mut bench.acceptor);
-        if the_link(&bench.acceptor).unwrap().leaving.is_some() {
+        if the_link(&bench.acceptor).unwrap().here.leaving.is_some() {
             break;
         }
     }
@@ -453,7 +453,7 @@ fn what_is_on_its_way_over_tls_goes_along() {
     assert!(link.connection.unread() > 0, "what came behind");
     assert!(!link.connection.pending().is_empty(), "what is not sealed");
     assert!(link.astray.is_some(), "what is held back");
-    assert!(link.waiting.is_some(), "what was not looked at");
+    assert!(link.here.waiting.is_some(), "what was not looked at");
     assert!(bench.held() >= held, "memory");
     bench.deliver(led);
 
@@ -529,7 +529,7 @@ fn what_is_due_for_it_is_due_where_it_went() {
             bench.say_all_but(20);
         }
         let led = bench.led();
-        assert!(led.link.timer.is_some());
+        assert!(led.link.here.timer.is_some());
         bench.deliver(led);
         bench.is_at_home(create);
         bench.pass(time / 2);
