@@ -18,7 +18,7 @@ use super::between_loops::Secured;
 use super::here::Errand;
 use super::link::{Link, Standing};
 use super::socket::Socket;
-use super::{Due, EventLoop, LISTENER, Mail, Post, SlotId, token};
+use super::{Due, EventLoop, LISTENER, Mail, Post, SlotId};
 use crate::fault::Class;
 use crate::line::{Dialled, Line};
 use crate::shared::random;
@@ -34,7 +34,8 @@ impl EventLoop {
     /// Makes this the acceptor: what accepts connections and keeps them until they want a session. The only loop of a
     /// server keeps them.
     pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
-        self.poll
+        self.connections
+            .poll
             .registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         self.acceptor.listener = Some(listener);
@@ -96,7 +97,7 @@ impl EventLoop {
         if !counters.connections.admit(limit) && !self.admit_for_an_idle_one(limit) {
             let counters = &self.shared.counters;
             counters.refused_connections.add(1);
-            if self.acceptor.may_refuse() {
+            if self.connections.may_refuse() {
                 self.adopt(socket, true, None);
             }
             return;
@@ -156,9 +157,9 @@ impl EventLoop {
                 waiting.chain([session.link])
             })
             .collect();
-        let links = self.links.ids().into_iter();
+        let links = self.connections.links.ids().into_iter();
         let mut idle: Vec<_> = links
-            .filter_map(|id| Some((self.links.get(id)?, id)))
+            .filter_map(|id| Some((self.connections.links.get(id)?, id)))
             .filter(|(link, id)| {
                 let settled = now.since(link.since) >= TO_LOG_IN;
                 let engaged = link.here.errand != Errand::None;
@@ -170,13 +171,13 @@ impl EventLoop {
         let limit = self.shared.config.limits.connections;
         idle.truncate((limit / 64).clamp(1, AT_A_TIME));
         for (_, id) in &idle {
-            if let Some(link) = self.links.get_mut(*id) {
+            if let Some(link) = self.connections.links.get_mut(*id) {
                 let reason = "the place is needed for another connection; this one has no session";
                 link.connection
                     .shut(StatusCode::BadTcpServerTooBusy, reason);
             }
             self.flush_only(*id, usize::MAX);
-            self.drop_link(*id);
+            self.connections.drop_link(*id);
         }
         idle.len()
     }
@@ -225,40 +226,18 @@ impl EventLoop {
             .in_scope(|| info!(address = ?link.address(), refused, "connection accepted"));
         let shared = link.is_shared();
         // Others are told when they have said hello.
-        if let Some(id) = self.keep(link).filter(|_| refused && shared) {
-            if let Some(link) = self.links.get_mut(id) {
+        if let Some(id) = self
+            .connections
+            .keep(link, &mut self.house.timers)
+            .filter(|_| refused && shared)
+        {
+            if let Some(link) = self.connections.links.get_mut(id) {
                 let reason = "there are as many connections as may be";
                 link.connection
                     .shut(StatusCode::BadTcpServerTooBusy, reason);
             }
             self.flush_only(id, usize::MAX);
-            self.drop_link(id);
-        }
-    }
-
-    /// Makes a connection one of this loop's.
-    pub(super) fn keep(&mut self, mut link: Link) -> Option<SlotId> {
-        let registry = self.poll.registry();
-        let mut registered = false;
-        let id = self.links.insert_with(|id| {
-            registered = link.socket.register(registry, token(id)).is_ok();
-            link
-        });
-        match registered {
-            true => {
-                self.schedule(id);
-                // What came in part before has its time from now on, whether more comes or not.
-                let waits =
-                    |link: &Link| link.socket.has_waiting() || link.socket.partial().is_some();
-                if self.links.get(id).is_some_and(waits) {
-                    self.look_again(id);
-                }
-                Some(id)
-            }
-            false => {
-                self.drop_link(id);
-                None
-            }
+            self.connections.drop_link(id);
         }
     }
 }

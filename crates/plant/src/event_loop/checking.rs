@@ -33,7 +33,7 @@ impl EventLoop {
         let session = self.session_for(token, link)?;
         let post = self.post();
         let (Some(there), Some(session)) = (
-            self.links.get_mut(link),
+            self.connections.links.get_mut(link),
             self.house.sessions.get_mut(session),
         ) else {
             return Ok(Some(request));
@@ -74,7 +74,7 @@ impl EventLoop {
 
     /// The certificates of a request were judged.
     pub(super) fn checked(&mut self, link: SlotId, checked: Checked) {
-        let Some(there) = self.links.get_mut(link) else {
+        let Some(there) = self.connections.links.get_mut(link) else {
             return;
         };
         there.here.errand = Errand::None;
@@ -87,7 +87,7 @@ impl EventLoop {
         if let Err(status) = self.answer_checked(account, asked, checked) {
             self.fault(account, asked, status);
         }
-        if let Some(there) = self.links.get_mut(link) {
+        if let Some(there) = self.connections.links.get_mut(link) {
             self.books.leave(there);
         }
         self.flush(link);

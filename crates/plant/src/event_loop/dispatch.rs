@@ -1,7 +1,5 @@
 //! Services whose request is decoded: which of them answers it, and how.
 
-use std::sync::Arc;
-
 use wire::server::RequestId;
 use wire::service::{DecodeError, Request, Response};
 use wire::time::Instant;
@@ -12,7 +10,7 @@ use super::books::Books;
 use super::here::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
-use super::{Account, Asked, EventLoop, Mail, SlotId};
+use super::{Account, Asked, EventLoop, SlotId};
 use crate::service::served::{Route, Served};
 use crate::service::steps::{Steps, Work};
 use crate::service::{Answer as Answered, DECODED_AT_ONCE, discovery};
@@ -22,40 +20,17 @@ impl EventLoop {
     /// Services whose request is decoded first: by a helper if it is long.
     pub(super) fn decode(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
         if body.len() > DECODED_AT_ONCE {
-            return self.have_decoded(link, id, body);
+            return self.connections.have_decoded(link, id, body);
         }
         let begun = self.shared.clock.now().mono;
         let decoded = Request::decode(body, &self.shared.decoding);
         self.decoded(link, id, body, (decoded, begun));
     }
 
-    /// Millions of values in a request take a hundred milliseconds. What the connection asks next waits meanwhile.
-    fn have_decoded(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
-        let Some(there) = self.links.get_mut(link) else {
-            return;
-        };
-        there.here.errand = Errand::Decoding(body.len());
-        there.here.busy += 1;
-        let (shared, post, mut body) = (Arc::clone(&self.shared), self.post(), body.to_vec());
-        self.pool.submit(move || {
-            let result = Request::decode(&body, &shared.decoding);
-            let served = result.as_ref().ok().and_then(Served::of);
-            let walked = served.is_some_and(Served::is_walked);
-            if let (true, Ok(request)) = (walked, &result) {
-                body.clear();
-                // Nothing of it can be too much to be written again.
-                let _ = request.encode(&mut body);
-            }
-            let result = if walked { None } else { Some(result) };
-            let decoded = Decoded { id, body, result };
-            post.send(Mail::Decoded(link, Box::new(decoded)));
-        });
-    }
-
     /// A helper has decoded a request.
     pub(super) fn goes_on_with(&mut self, link: SlotId, decoded: Decoded) {
         let Decoded { id, body, result } = decoded;
-        let Some(there) = self.links.get_mut(link) else {
+        let Some(there) = self.connections.links.get_mut(link) else {
             return;
         };
         there.here.errand = Errand::None;
@@ -68,7 +43,7 @@ impl EventLoop {
             }
             None => self.request(link, id, &body),
         }
-        if let Some(there) = self.links.get_mut(link) {
+        if let Some(there) = self.connections.links.get_mut(link) {
             self.books.leave(there);
         }
         self.flush(link);
@@ -186,14 +161,14 @@ impl EventLoop {
                 return self.answer(link, request);
             }
             Request::FindServers(request) => {
-                let there = self.links.get(link);
+                let there = self.connections.links.get(link);
                 let urls = there.and_then(|there| there.urls(&self.shared));
                 let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
                 let found = discovery::find_servers(&self.shared, request, urls, self.now.mono);
                 return Ok(Given::Whole(found.into()));
             }
             Request::GetEndpoints(request) => {
-                let there = self.links.get(link);
+                let there = self.connections.links.get(link);
                 let urls = there.and_then(|there| there.urls(&self.shared));
                 let found = discovery::get_endpoints(&self.shared, request, urls.as_ref());
                 return Ok(Given::Whole(found.into()));
@@ -237,7 +212,7 @@ impl EventLoop {
         (mut steps, request): (Steps, usize),
     ) -> Result<(), StatusCode> {
         let (now, handle) = (self.now, asked.handle);
-        let link = self.links.get_mut(asked.link);
+        let link = self.connections.links.get_mut(asked.link);
         let desk = self.house.desk(&self.shared, session, now);
         let (Some(there), Some(mut desk)) = (link, desk) else {
             return Ok(());
@@ -279,7 +254,7 @@ impl EventLoop {
         if !self.shared.config.discovery {
             return Err(StatusCode::BadServiceUnsupported);
         }
-        let link = self.links.get(link);
+        let link = self.connections.links.get(link);
         let peer = link.and_then(|link| link.connection.peer());
         self.shared.directory.register(server, peer, self.now.mono)
     }

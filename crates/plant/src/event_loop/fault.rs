@@ -74,10 +74,10 @@ impl EventLoop {
             self.stall_all(time);
         }
         if fate.disconnect || fate.restart.is_some() {
-            self.cut(link);
+            self.connections.cut(link);
             return false;
         }
-        let Some(there) = self.links.get_mut(link) else {
+        let Some(there) = self.connections.links.get_mut(link) else {
             return false;
         };
         let astray = there.astray.get_or_insert_default();
@@ -103,14 +103,6 @@ impl EventLoop {
                 false
             }
             None => true,
-        }
-    }
-
-    /// Ends a connection without a word.
-    pub(super) fn cut(&mut self, id: SlotId) {
-        if let Some(link) = self.links.get_mut(id) {
-            link.connection.lost();
-            self.drop_link(id);
         }
     }
 
@@ -143,33 +135,15 @@ impl EventLoop {
         }
     }
 
-    /// Sees to it that what a connection holds back goes when it is time.
-    pub(super) fn schedule_release(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        let Some(astray) = &link.astray else {
-            return;
-        };
-        match astray.due() {
-            Some(at) if link.here.release.is_none_or(|there| at < there) => {
-                link.here.release = Some(at);
-                self.house.timers.add(at, Due::Release(id));
-            }
-            None if astray.is_empty() => link.astray = None,
-            _ => {}
-        }
-    }
-
     /// What a connection held back until now goes its way.
     pub(super) fn release(&mut self, id: SlotId) {
         let now = self.now.mono;
         let leaves = |link: &Link| link.here.leaving.is_some();
-        if self.links.get(id).is_some_and(leaves) {
+        if self.connections.links.get(id).is_some_and(leaves) {
             return;
         }
         // The connection may move with a request: what is left goes along, and is released there.
-        while let Some(link) = self.links.get_mut(id)
+        while let Some(link) = self.connections.links.get_mut(id)
             && link.here.leaving.is_none()
         {
             let released = link.release(now);
@@ -220,20 +194,11 @@ impl EventLoop {
         }
     }
 
-    /// Cuts those connections that a fault names.
-    pub(super) fn cut_some(&mut self, fault: u32) {
-        for id in self.links.ids() {
-            if self.shared.faults.cuts(fault, self.now.mono) {
-                self.cut(id);
-            }
-        }
-    }
-
     /// Loses all connections, sessions and subscriptions, and is away for a time. Values stay:
     /// they follow from the clock, or somebody wrote them.
     pub(super) fn begin_anew(&mut self, away: Duration) {
-        for id in self.links.ids() {
-            self.cut(id);
+        for id in self.connections.links.ids() {
+            self.connections.cut(id);
         }
         for id in self.house.sessions.ids() {
             self.end_session(id, true);
@@ -242,14 +207,12 @@ impl EventLoop {
         for id in left {
             self.house.forget_subscription(id, &self.shared);
         }
-        self.queues.again.clear();
-        self.queues.unwritten.clear();
-        self.forget_unauthenticated();
+        self.connections.forget_waiting();
         let back = self.now.mono + away;
         if let Some(mut listener) = self.acceptor.listener.take() {
             self.acceptor.away = listener.local_addr().ok().map(|address| (address, back));
             // One that was never registered is closed all the same.
-            let _ = self.poll.registry().deregister(&mut listener);
+            let _ = self.connections.poll.registry().deregister(&mut listener);
             self.house.timers.add(back, Due::Listen);
         } else if let Some((_, there)) = &mut self.acceptor.away
             && *there < back

@@ -86,7 +86,7 @@ impl EventLoop {
     pub(super) fn read_mail(&mut self) -> bool {
         let mut any = false;
         while let Some(mail) = self.loops.next_mail() {
-            if let Some(mail) = self.put_off(mail) {
+            if let Some(mail) = self.connections.put_off(mail, self.loops.index()) {
                 self.open(mail);
             }
             any = true;
@@ -99,19 +99,19 @@ impl EventLoop {
         let now = self.now;
         match mail {
             Mail::Channel(id, done) => {
-                if let Some(link) = self.links.get_mut(id) {
+                if let Some(link) = self.connections.links.get_mut(id) {
                     link.connection.complete(done, now);
                     link.here.busy = link.here.busy.saturating_sub(1);
-                    self.take_job(id);
+                    self.connections.take_job(id);
                     self.serve(id);
                 }
             }
             Mail::Judged(id, judged) => {
-                if let Some(link) = self.links.get_mut(id) {
+                if let Some(link) = self.connections.links.get_mut(id) {
                     link.noted = judged.is_err();
                     link.connection.decide(judged, now);
                     link.here.busy = link.here.busy.saturating_sub(1);
-                    self.take_job(id);
+                    self.connections.take_job(id);
                     self.serve(id);
                 }
             }
@@ -130,7 +130,7 @@ impl EventLoop {
             Mail::Activate(wish) => self.grant(*wish),
             Mail::Moved(moved) => self.arrived(*moved),
             Mail::NotActivated(asked, status) => {
-                self.proved(asked.link);
+                self.connections.proved(asked.link);
                 self.fault(Account::NOBODY, asked, status);
                 self.flush(asked.link);
             }
@@ -147,7 +147,7 @@ impl EventLoop {
             Mail::Given(given) => self.given(given),
             Mail::Stall(until) => self.stand_still(until),
             Mail::Restart(away) => self.begin_anew(away),
-            Mail::Cut(fault) => self.cut_some(fault),
+            Mail::Cut(fault) => self.connections.cut_some(fault, now),
             Mail::Faults => self.schedule_faults(),
             Mail::Stop => self.stop(),
         }

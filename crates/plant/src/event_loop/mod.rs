@@ -10,6 +10,7 @@ mod astray;
 mod between_loops;
 mod books;
 mod checking;
+mod connections;
 mod dispatch;
 mod fault;
 mod here;
@@ -54,29 +55,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token, Waker};
-use tracing::info;
 use wire::channel::ChannelError;
-use wire::policy::Policy;
 use wire::time::{Instant, Now};
-use wire::types::{ByteString, StatusCode};
+use wire::types::StatusCode;
 
 use crate::internals::Task;
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::shared::Shared;
 use crate::slots::{Asked, SlotId, Slots};
-use crate::space::event::{Audit, Field, audit};
 use crate::timers::{Due, Timers};
-use crate::trust::Judged;
 use acceptor::Acceptor;
 use books::Books;
+use connections::Connections;
 use fault::Struck;
 use house::House;
 use lent::Lent;
-use link::{Link, Standing};
 use loops::Loops;
 use moves::Moves;
-use queues::Queues;
 use ready::Ready;
 use socket::Socket;
 
@@ -98,31 +94,25 @@ pub struct EventLoop {
     loops: Loops,
     shared: Arc<Shared>,
     pool: Pool,
-    poll: Poll,
+    connections: Connections,
     acceptor: Acceptor,
     /// What faults did to it.
     struck: Struck,
-    links: Slots<Link>,
     house: House,
     moves: Moves,
     /// What wakes its own thread.
     alarm: Option<Alarm>,
-    queues: Queues,
     now: Now,
-    lent: Lent,
     books: Books,
     stopping: bool,
 }
-
-/// A chain of certificates that audit events tell of, in bytes.
-const LONGEST: usize = 8 * 1024;
 
 impl EventLoop {
     /// Number `index` of the loops of a server.
     pub fn new(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
         let mut own = Self::hosted(index, shared, pool)?;
-        own.alarm = Some(Alarm::new(own.poll.registry(), ALARM)?);
-        own.lent = Lent::for_a_thread();
+        own.alarm = Some(Alarm::new(own.connections.poll.registry(), ALARM)?);
+        own.connections.lent = Lent::for_a_thread();
         Ok(own)
     }
 
@@ -132,20 +122,20 @@ impl EventLoop {
         let waker = Waker::new(poll.registry(), WAKER)?;
         let now = shared.clock.now();
         let books = Books::new(shared.workings.of(index));
+        let loops = Loops::new(index, waker);
+        let (to_helpers, post) = (pool.clone(), loops.post());
+        let connections = Connections::new(Arc::clone(&shared), to_helpers, poll, post);
         Ok(Self {
-            loops: Loops::new(index, waker),
+            loops,
             shared,
             pool,
-            poll,
+            connections,
             acceptor: Acceptor::default(),
             struck: Struck::default(),
-            links: Slots::default(),
             house: House::new(index),
             moves: Moves::default(),
             alarm: None,
-            queues: Queues::default(),
             now,
-            lent: Lent::default(),
             books,
             stopping: false,
         })
@@ -166,7 +156,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(1024);
         while !self.stopping {
             let timeout = self.sleep();
-            match self.poll.poll(&mut events, timeout) {
+            match self.connections.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 // Without the poll nothing can be served.
@@ -188,7 +178,7 @@ impl EventLoop {
         let start = self.now.mono;
         for event in events {
             match event.token() {
-                LISTENER => self.queues.unauthenticated.accept(),
+                LISTENER => self.connections.queues.unauthenticated.accept(),
                 WAKER => {
                     self.read_mail();
                 }
@@ -212,29 +202,24 @@ impl EventLoop {
 
     /// What a turn has beside what happened on sockets.
     fn end_turn(&mut self, start: Instant) {
-        for link in std::mem::take(&mut self.queues.again) {
+        for link in std::mem::take(&mut self.connections.queues.again) {
             self.read(link);
         }
-        self.write_on();
+        if let Some(id) = self.connections.next_unwritten() {
+            self.flush(id);
+        }
         self.receive_unauthenticated();
         self.house.subscriptions.go_on_to_end();
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
         self.be_slower(start);
-        debug_assert!(self.queues_hold(), "a queued connection has no turn");
+        debug_assert!(
+            self.connections.queues_hold(),
+            "a queued connection has no turn"
+        );
         debug_assert!(self.house.counts_hold(), "a count is not what waits");
         let took = self.shared.clock.now().mono.since(start);
         self.books.end_turn(took);
-    }
-
-    /// Whether each connection that is queued will have its turn. Of a crowd nobody is looked at: it takes too long.
-    fn queues_hold(&self) -> bool {
-        let queued = |id: &SlotId| {
-            let link = self.links.get(*id);
-            link.is_some_and(|link| link.here.turn == here::Turn::Queued)
-        };
-        let has_turn = |id: SlotId| self.queues.unwritten.contains(&id);
-        self.links.places() > CROWD || self.links.ids().into_iter().filter(queued).all(has_turn)
     }
 
     /// Makes this the acceptor for clients in the same process.
@@ -258,8 +243,8 @@ impl EventLoop {
             .is_some_and(|at| at <= self.now.mono);
         let waited = self.has_more();
         let mut busy = self.read_mail() || due || waited;
-        for id in self.links.ids() {
-            if let Some(link) = self.links.get(id)
+        for id in self.connections.links.ids() {
+            if let Some(link) = self.connections.links.get(id)
                 && let Socket::Memory(end) = &link.socket
                 && let Some(ready) = end.happened()
             {
@@ -283,13 +268,16 @@ impl EventLoop {
 
     /// How many connections, sessions and subscriptions it has.
     pub fn has(&self) -> (usize, usize, usize) {
-        let (links, sessions) = (self.links.ids().len(), self.house.sessions.ids().len());
+        let (links, sessions) = (
+            self.connections.links.ids().len(),
+            self.house.sessions.ids().len(),
+        );
         (links, sessions, self.house.subscriptions.len())
     }
 
     /// Whether there is something to go on with although nothing happens.
     fn has_more(&self) -> bool {
-        self.queues.wait() || self.house.subscriptions.are_ending()
+        self.connections.queues.wait() || self.house.subscriptions.are_ending()
     }
 
     /// Whether it is time for something.
@@ -313,70 +301,6 @@ impl EventLoop {
         }
     }
 
-    /// Hands an expensive step of a channel to the pool.
-    fn take_job(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        if let Some(job) = link.connection.poll_job() {
-            link.here.busy += 1;
-            let post = self.post();
-            self.pool
-                .submit(move || post.send(Mail::Channel(id, job.run())));
-        }
-    }
-
-    /// Asks whether a client may open or renew a channel: for a renewal, too, it may not be trusted any more, be
-    /// revoked or have expired (Part 4, 6.1.3).
-    fn judge(&mut self, id: SlotId, certificate: wire::certificate::Certificate, policy: Policy) {
-        let trust = &self.shared.config.trust;
-        if let crate::TrustPolicy::All = trust
-            && trust
-                .judge(certificate.as_bytes(), pki::Role::Client, policy)
-                .is_ok()
-        {
-            if let Some(link) = self.links.get_mut(id) {
-                link.connection.decide(Ok(()), self.now);
-            }
-            return;
-        }
-        let (shared, post) = (Arc::clone(&self.shared), self.post());
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        link.here.busy += 1;
-        let address = link.address();
-        let pool = self.pool.clone();
-        self.pool.submit(move || {
-            let trust = &shared.config.trust;
-            let begun = trust.begin(certificate.as_bytes(), pki::Role::Client, policy);
-            let (told, named) = (Arc::clone(&shared), certificate.clone());
-            let tell = move |judged| {
-                if let Err(status) = judged {
-                    let who = Who::Certificate(Who::common_name(named.as_bytes()));
-                    told.refused.note(told.clock.now(), address, &who, status);
-                    told.audit(|| {
-                        let kind = audit::certificate(status);
-                        // Whoever is refused sends what it likes: what is longer is not kept.
-                        let sent = named.as_bytes();
-                        let sent = (sent.len() <= LONGEST).then(|| ByteString::from(sent.to_vec()));
-                        Audit::new(kind, told.clock.now().utc, status)
-                            .with(Field::Certificate, sent.unwrap_or_else(ByteString::null))
-                    });
-                }
-                post.send(Mail::Judged(id, judged));
-            };
-            match begun {
-                Judged::Done(judged) => tell(judged),
-                // Those who help with what takes milliseconds do not wait for an authority.
-                Judged::Asks(asking) => pool.wait_for(move || {
-                    let (sent, role) = (certificate.as_bytes(), pki::Role::Client);
-                    tell(shared.config.trust.finish(*asking, sent, role, policy));
-                }),
-            }
-        });
-    }
-
     fn closed(&mut self, id: SlotId, error: &ChannelError) {
         let status = match error {
             ChannelError::Security(_)
@@ -387,7 +311,7 @@ impl EventLoop {
         };
         if let Some(status) = status {
             self.shared.counters.security_rejected_channels.add(1);
-            let link = self.links.get(id);
+            let link = self.connections.links.get(id);
             if let Some(link) = link {
                 link.audit_channel(&self.shared, status, self.now);
             }
@@ -401,27 +325,7 @@ impl EventLoop {
             }
         }
         self.flush_only(id, usize::MAX);
-        self.drop_link(id);
-    }
-
-    fn drop_link(&mut self, id: SlotId) {
-        if self.lent.is_out() {
-            self.lent.take_back(self.links.get_mut(id));
-        }
-        if let Some(mut link) = self.links.remove(id) {
-            link.connection
-                .span()
-                .in_scope(|| info!("connection closed"));
-            if let Some(line) = link.line.take() {
-                line.lost();
-            }
-            link.socket.deregister(self.poll.registry());
-            link.socket.close();
-            match link.standing {
-                Standing::Refused => self.acceptor.has_refused(),
-                Standing::Nobodys | Standing::Known => self.shared.counters.connections.sub(1),
-            }
-        }
+        self.connections.drop_link(id);
     }
 
     fn stop(&mut self) {
@@ -430,34 +334,19 @@ impl EventLoop {
         for id in self.house.sessions.ids() {
             self.say_goodbye(id);
         }
-        for id in self.links.ids() {
-            if let Some(link) = self.links.get_mut(id) {
+        for id in self.connections.links.ids() {
+            if let Some(link) = self.connections.links.get_mut(id) {
                 let reason = "the server is shutting down";
                 link.connection.shut(StatusCode::BadShutdown, reason);
             }
             self.flush_only(id, usize::MAX);
-            self.drop_link(id);
-        }
-    }
-
-    /// Sees to it that a connection is looked at when it has to be.
-    fn schedule(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        let Some(at) = link.connection.poll_timeout() else {
-            return;
-        };
-        // One entry that is early enough will do: whoever wakes up too early sleeps again.
-        if link.here.timer.is_none_or(|there| at < there) {
-            link.here.timer = Some(at);
-            self.house.timers.add(at, Due::Link(id));
+            self.connections.drop_link(id);
         }
     }
 
     /// A connection's time is up, unless something has happened meanwhile.
     fn time_out(&mut self, id: SlotId) {
-        if let Some(link) = self.links.get_mut(id) {
+        if let Some(link) = self.connections.links.get_mut(id) {
             link.here.timer = None;
             if link.here.is_paused() {
                 // The rest of a message may have come, but nobody looked.
@@ -465,13 +354,13 @@ impl EventLoop {
             }
             link.connection.handle_timeout(self.now);
             self.serve(id);
-            self.schedule(id);
+            self.connections.schedule(id, &mut self.house.timers);
         }
     }
 
     /// Forgets when those would have had their turn who are gone.
     fn tidy_timers(&mut self) {
-        let links = &self.links;
+        let links = &self.connections.links;
         let House {
             sessions,
             subscriptions,
@@ -513,7 +402,7 @@ impl EventLoop {
                 Due::Fault => self.fault_due(),
                 Due::Listen => self.listen_again(),
                 Due::Session(id) => self.session_due(id),
-                Due::Accept => self.queues.unauthenticated.accept(),
+                Due::Accept => self.connections.queues.unauthenticated.accept(),
                 Due::Subscription(id) => {
                     publishes = true;
                     enough = self.subscription_due(id, at);

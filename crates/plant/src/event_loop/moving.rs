@@ -10,19 +10,14 @@ impl EventLoop {
     /// Gives a connection to the loop where its session lives. What was received and not looked
     /// at goes along; a step of its channel that is under way has to come back first.
     pub(super) fn lead(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
-        let link = self.links.get_mut(id);
+        let link = self.connections.links.get_mut(id);
         if let Some(link) = link.filter(|link| link.here.is_engaged()) {
             // What it asks next is looked at where it goes.
             link.here.pause();
             link.here.leaving = Some((request, body.to_vec()));
             return;
         }
-        if self.lent.is_out() {
-            self.lent.take_back(self.links.get_mut(id));
-        }
-        if let Some(mut link) = self.links.remove(id) {
-            // A socket that is not registered here is none that rings here.
-            link.socket.deregister(self.poll.registry());
+        if let Some(link) = self.connections.part_with(id) {
             home.send(Mail::Led(Box::new(Led {
                 link,
                 id: request,
@@ -39,18 +34,19 @@ impl EventLoop {
             body,
         } = led;
         link.forget_loop();
-        if let Some(id) = self.keep(link) {
+        if let Some(id) = self.connections.keep(link, &mut self.house.timers) {
             self.request(id, request, &body);
             // What it brought along; what it has still to read rings here.
             self.serve(id);
             // What came in part is not waited for without end, even if nothing comes any more.
-            self.schedule(id);
+            self.connections.schedule(id, &mut self.house.timers);
         }
     }
 
     /// A connection that waited for something to be done before it leaves, leaves. Whether it waited for that.
     pub(super) fn set_off(&mut self, id: SlotId) -> bool {
         let link = self
+            .connections
             .links
             .get_mut(id)
             .filter(|link| !link.here.is_engaged());

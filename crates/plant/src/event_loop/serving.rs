@@ -25,21 +25,19 @@ impl EventLoop {
     ///
     /// The connection reads into the loop's own memory, so that it holds none while it is idle.
     pub(super) fn read(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
+        let Some(link) = self.connections.links.get_mut(id) else {
             return;
         };
         if link.here.is_paused() {
             return;
         }
-        let memory = std::mem::take(&mut self.lent.inbox);
+        let memory = std::mem::take(&mut self.connections.lent.inbox);
         link.connection.lend_inbox(memory);
         self.read_on(id);
         // One that ended or moved meanwhile has taken care of itself.
-        if self.lent.is_out() {
-            self.lent.take_back(self.links.get_mut(id));
-        }
+        self.connections.take_back(id);
         let now = self.now;
-        let Some(link) = self.links.get_mut(id) else {
+        let Some(link) = self.connections.links.get_mut(id) else {
             return;
         };
         link.connection.has_begun_below(link.socket.partial(), now);
@@ -47,13 +45,13 @@ impl EventLoop {
             return self.starve(id);
         }
         if link.connection.is_unfinished() {
-            self.schedule(id);
+            self.connections.schedule(id, &mut self.house.timers);
         }
     }
 
     fn read_on(&mut self, id: SlotId) {
         for _ in 0..READS_IN_A_ROW {
-            let Some(link) = self.links.get_mut(id) else {
+            let Some(link) = self.connections.links.get_mut(id) else {
                 return;
             };
             if link.here.is_paused() {
@@ -75,21 +73,21 @@ impl EventLoop {
                 }
             }
         }
-        self.look_again(id);
+        self.connections.look_again(id);
     }
 
     /// Goes on with a long answer that was just begun. Whether what comes next is looked at: nothing is before its end.
     fn write_long_answer(&mut self, id: SlotId, room: &mut usize) -> bool {
-        let Some(link) = self.links.get_mut(id) else {
+        let Some(link) = self.connections.links.get_mut(id) else {
             return false;
         };
         link.here.pause();
         *room = (*room).min(link.share());
         *room -= self.flush_only(id, *room).min(*room);
         if *room == 0 {
-            self.write_later(id);
+            self.connections.write_later(id);
         }
-        match self.links.get_mut(id) {
+        match self.connections.links.get_mut(id) {
             Some(link) if *room > 0 && link.here.long.is_none() => {
                 link.here.go_on_reading();
                 true
@@ -110,20 +108,20 @@ impl EventLoop {
             Request(RequestId),
             Closed(ChannelError),
         }
-        let Some(link) = self.links.get(id) else {
+        let Some(link) = self.connections.links.get(id) else {
             return;
         };
         if self.books.look_at(link) >= PART {
             // Others have theirs first, however it comes to be looked at once more.
-            return self.write_later(id);
+            return self.connections.write_later(id);
         }
-        let mut body = std::mem::take(&mut self.lent.body);
+        let mut body = std::mem::take(&mut self.connections.lent.body);
         let mut answers = 0;
         let mut unflushed = 0;
         let mut room = WRITE;
         loop {
             let now = self.now;
-            let Some(link) = self.links.get_mut(id) else {
+            let Some(link) = self.connections.links.get_mut(id) else {
                 break;
             };
             let backlog = link.connection.backlog();
@@ -135,12 +133,13 @@ impl EventLoop {
                 unflushed = 0;
                 room = room.saturating_sub(self.flush_only(id, WRITE));
                 if room == 0 {
-                    self.write_later(id);
+                    self.connections.write_later(id);
                     break;
                 }
                 continue;
             }
-            link.connection.lend_outbox(&mut self.lent.outbox);
+            link.connection
+                .lend_outbox(&mut self.connections.lent.outbox);
             let channel = link.connection.channel_id();
             let held_to = link.is_shared().then_some(link.here.limits.as_slice());
             let faults = &self.shared.faults;
@@ -148,7 +147,7 @@ impl EventLoop {
             let step = match link.connection.poll(now) {
                 None => {
                     // What is decided at once has its job without an event.
-                    self.take_job(id);
+                    self.connections.take_job(id);
                     break;
                 }
                 Some(Polled::Request {
@@ -229,7 +228,7 @@ impl EventLoop {
                     answers += 1;
                     unflushed += 1;
                     if self.books.worked() >= PART {
-                        self.write_later(id);
+                        self.connections.write_later(id);
                         break;
                     }
                     // Answering gives a channel nothing to do.
@@ -248,23 +247,26 @@ impl EventLoop {
                         break;
                     }
                     if self.books.worked() >= PART {
-                        self.write_later(id);
+                        self.connections.write_later(id);
                         break;
                     }
                 }
-                ServeStep::Judge(certificate, policy) => self.judge(id, certificate, policy),
+                ServeStep::Judge(certificate, policy) => {
+                    self.connections.judge(id, certificate, policy, now)
+                }
                 ServeStep::Opened { renewed } => {
                     if !renewed {
                         self.shared.counters.channels.add(1);
                     }
                     link.audit_channel(&self.shared, StatusCode::Good, now);
-                    self.schedule(id);
+                    self.connections.schedule(id, &mut self.house.timers);
                 }
                 ServeStep::Request(request) => {
                     self.arrive(id, request, &body);
                     answers += 1;
                     unflushed += 1;
                     let long = self
+                        .connections
                         .links
                         .get(id)
                         .is_some_and(|link| link.here.long.is_some());
@@ -274,7 +276,7 @@ impl EventLoop {
                     }
                     if self.books.worked() >= PART {
                         // Many requests are as much as one with many operations.
-                        self.write_later(id);
+                        self.connections.write_later(id);
                         break;
                     }
                 }
@@ -283,15 +285,15 @@ impl EventLoop {
                     break;
                 }
             }
-            self.take_job(id);
+            self.connections.take_job(id);
         }
         if answers > 0 {
             self.books.took(answers);
             self.shared.counters.requests.add(answers);
         }
         body.shrink_to(KEEP);
-        self.lent.body = body;
-        if let Some(link) = self.links.get_mut(id) {
+        self.connections.lent.body = body;
+        if let Some(link) = self.connections.links.get_mut(id) {
             self.books.leave(link);
         }
         self.flush(id);

@@ -53,6 +53,7 @@ impl EventLoop {
     ) -> Result<SlotId, StatusCode> {
         let id = self.house.sessions.find(token)?;
         let channel = self
+            .connections
             .links
             .get(link)
             .map(|link| link.connection.channel_id());
@@ -63,7 +64,7 @@ impl EventLoop {
         let most = session.record.max_response;
         match session.protocol.request(channel, self.now) {
             Ok(()) => {
-                if let Some(link) = self.links.get_mut(link) {
+                if let Some(link) = self.connections.links.get_mut(link) {
                     link.is_used();
                     link.hold_shared_to(id, most, |it| self.house.sessions.get(it).is_some());
                 }
@@ -92,7 +93,11 @@ impl EventLoop {
         link: SlotId,
         head: &RequestHead<'_>,
     ) -> Result<Option<Post>, StatusCode> {
-        let shared = self.links.get(link).is_some_and(Link::is_shared);
+        let shared = self
+            .connections
+            .links
+            .get(link)
+            .is_some_and(Link::is_shared);
         let creates = head.type_id == type_id::CREATE_SESSION_REQUEST;
         if !shared || creates || self.acceptor.leads {
             return Ok(None);
@@ -123,7 +128,7 @@ impl EventLoop {
             return done(self, job.run());
         }
         // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
-        if let Some(link) = link.and_then(|link| self.links.get_mut(link)) {
+        if let Some(link) = link.and_then(|link| self.connections.links.get_mut(link)) {
             link.here.errand = Errand::Proving;
         }
         let post = self.post();
@@ -141,7 +146,7 @@ impl EventLoop {
         request: &CreateSessionRequest,
     ) -> Result<(), StatusCode> {
         short(request)?;
-        let there = self.links.get(link);
+        let there = self.connections.links.get(link);
         let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
         let channel = there.channel(&self.shared)?;
         let cost = match channel.peer {
@@ -166,7 +171,11 @@ impl EventLoop {
         let (mut secret, mut more) = ([0; SECRET_LEN], [0; MORE_LEN]);
         random(&mut secret);
         random(&mut more);
-        let shared = self.links.get(link).is_some_and(Link::is_shared);
+        let shared = self
+            .connections
+            .links
+            .get(link)
+            .is_some_and(Link::is_shared);
         let more = Some(more).filter(|_| shared);
         let number = self.shared.session_number();
         let (config, now, core) = (&self.shared.session_config, self.now, self.loops.index());
@@ -259,10 +268,10 @@ impl EventLoop {
         session: SlotId,
         result: Result<Box<CreateSessionResponse>, StatusCode>,
     ) {
-        self.proved(asked.link);
+        self.connections.proved(asked.link);
         match result {
             Ok(mut response) => {
-                let link = self.links.get(asked.link);
+                let link = self.connections.links.get(asked.link);
                 if let Some(urls) = link.and_then(|link| link.urls(&self.shared))
                     && let Some(endpoints) = &mut response.server_endpoints
                 {
@@ -292,7 +301,7 @@ impl EventLoop {
         if let (Err(status), None) = (&session, &home) {
             return Err(*status);
         }
-        let there = self.links.get(link);
+        let there = self.connections.links.get(link);
         let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
         let channel = there.channel(&self.shared)?;
         let caller = Caller {
@@ -310,7 +319,7 @@ impl EventLoop {
         match (session, home) {
             (Ok(session), _) => self.activate(session, caller, channel, request),
             (Err(_), Some(home)) => {
-                if let Some(link) = self.links.get_mut(link) {
+                if let Some(link) = self.connections.links.get_mut(link) {
                     link.here.errand = Errand::Proving;
                 }
                 home.send(Mail::Activate(Box::new(Wish {
@@ -402,7 +411,7 @@ impl EventLoop {
         result: Result<Box<Activation>, StatusCode>,
     ) {
         if caller.core == self.loops.index() {
-            self.proved(caller.asked.link);
+            self.connections.proved(caller.asked.link);
         }
         if let Some(held) = self.house.sessions.get_mut(session) {
             held.proving = false;
@@ -464,16 +473,16 @@ impl EventLoop {
 
     /// A session that was activated is served over this connection.
     pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
-        self.proved(asked.link);
+        self.connections.proved(asked.link);
         let before = self.house.sessions.get(session).map(|held| held.link);
         let before = before.filter(|link| *link != asked.link);
-        let is_shared = |link: SlotId| self.links.get(link).map(Link::is_shared);
+        let is_shared = |link: SlotId| self.connections.links.get(link).map(Link::is_shared);
         let now_shared = is_shared(asked.link) == Some(true);
         let was_shared = before.and_then(is_shared) != Some(false);
         match before {
             // Who waits over HTTPS waits on: any connection will do.
             Some(link) if now_shared && was_shared => {
-                if let Some(link) = self.links.get_mut(link) {
+                if let Some(link) = self.connections.links.get_mut(link) {
                     link.let_go(session);
                 }
             }
@@ -482,7 +491,7 @@ impl EventLoop {
         }
         if let Some(held) = self.house.sessions.get_mut(session) {
             held.link = asked.link;
-            if let Some(link) = self.links.get_mut(asked.link) {
+            if let Some(link) = self.connections.links.get_mut(asked.link) {
                 link.is_used();
                 link.hold_to(session, held.record.max_response);
                 let shown = welcome.user;
@@ -508,12 +517,12 @@ impl EventLoop {
             return;
         };
         let (link, waiting) = (held.link, std::mem::take(&mut held.requests));
-        if let Some(link) = self.links.get_mut(link) {
+        if let Some(link) = self.connections.links.get_mut(link) {
             link.let_go(session);
         }
         for request in waiting {
             // Over HTTPS they may wait on others than the one it leaves.
-            if self.links.get(request.asked.link).is_some() {
+            if self.connections.links.get(request.asked.link).is_some() {
                 self.refuse(session, &request, StatusCode::BadSecureChannelIdInvalid);
             }
         }
@@ -522,18 +531,14 @@ impl EventLoop {
         }
     }
 
-    /// A helper is done with what a connection waited for.
-    pub(super) fn proved(&mut self, link: SlotId) {
-        let link = self.links.get_mut(link);
-        if let Some(link) = link.filter(|link| link.here.errand == Errand::Proving) {
-            link.here.errand = Errand::None;
-        }
-    }
-
     /// Tells of a session that was not created.
     fn audit_creation(&self, link: SlotId, request: &CreateSessionRequest, status: StatusCode) {
         self.shared.audit(|| {
-            let channel = self.links.get(link).map(|it| it.connection.channel_id());
+            let channel = self
+                .connections
+                .links
+                .get(link)
+                .map(|it| it.connection.channel_id());
             let entry = request.request_header.audit_entry_id.as_ref();
             Audit::new(EventKind::AuditCreateSessionEventType, self.now.utc, status)
                 .entered(entry)
@@ -561,7 +566,7 @@ impl EventLoop {
 
     /// Writes down who was not let in.
     fn note(&self, link: SlotId, who: &Who, status: StatusCode) {
-        let address = self.links.get(link).and_then(Link::address);
+        let address = self.connections.links.get(link).and_then(Link::address);
         self.shared.refused.note(self.now, address, who, status);
     }
 }

@@ -199,7 +199,7 @@ impl EventLoop {
         if transfer.awaited > 0 {
             self.moves.transfers.put_back(given.transfer, transfer);
         } else {
-            self.queues.dirty.push(transfer.asked.link);
+            self.connections.queues.dirty.push(transfer.asked.link);
             self.transferred(transfer);
             self.depart_again();
         }

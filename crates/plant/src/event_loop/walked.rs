@@ -33,7 +33,7 @@ impl EventLoop {
     ) -> usize {
         let (shared, now) = (&self.shared, self.now);
         let (Some(there), Some(held)) = (
-            self.links.get_mut(asked.link),
+            self.connections.links.get_mut(asked.link),
             self.house.sessions.get(session),
         ) else {
             return 0;
