@@ -8,7 +8,7 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::response::encode_fault;
-use super::{Asked, EventLoop, SlotId, Slots};
+use super::{Asked, Responder, SlotId, Slots};
 use crate::diagnostics::{Service, SessionRecord};
 use crate::service::session::Session;
 use crate::shared::Shared;
@@ -73,7 +73,7 @@ impl Account {
     }
 }
 
-impl EventLoop {
+impl Responder {
     /// The account of a session that a request names, whether or not it may.
     pub(super) fn account(&self, token: RawNodeId<'_>, service: Option<Service>) -> Account {
         Account {

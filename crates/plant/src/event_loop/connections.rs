@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mio::Poll;
 use tracing::info;
 use wire::certificate::Certificate;
+use wire::job::Job;
 use wire::policy::Policy;
 use wire::server::RequestId;
 use wire::service::Request;
@@ -31,6 +32,17 @@ const REFUSING: usize = 64;
 /// A chain of certificates that audit events tell of, in bytes.
 const LONGEST: usize = 8 * 1024;
 
+/// What a job of a session costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// Next to nothing.
+    Nothing,
+    /// Milliseconds, for RSA or a password.
+    Work,
+    /// Seconds maybe: an authority is asked about a user's certificate.
+    Waiting,
+}
+
 /// The connections of a loop.
 pub struct Connections {
     pub links: Slots<Link>,
@@ -43,9 +55,10 @@ pub struct Connections {
     /// Those beyond the limit that are being told so.
     refusing: usize,
     shared: Arc<Shared>,
-    pool: Pool,
-    /// Where helpers put what they have found out.
-    post: Post,
+    /// The helpers.
+    pub pool: Pool,
+    /// Where they put what they have found out.
+    pub post: Post,
 }
 
 impl Connections {
@@ -372,6 +385,31 @@ impl Connections {
             let decoded = Decoded { id, body, result };
             post.send(Mail::Decoded(link, Box::new(decoded)));
         });
+    }
+
+    /// Runs a session's job, for a request of this connection: at once where it costs nothing, and then gives what came of it; or by
+    /// helpers, and where authorities may have to be asked by those who wait for them.
+    pub fn run_job<T: Send + 'static>(
+        &mut self,
+        link: Option<SlotId>,
+        cost: Cost,
+        job: Job<T>,
+        mail: impl FnOnce(T) -> Mail + Send + 'static,
+    ) -> Option<T> {
+        if cost == Cost::Nothing {
+            return Some(job.run());
+        }
+        // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
+        if let Some(link) = link.and_then(|link| self.links.get_mut(link)) {
+            link.here.errand = Errand::Proving;
+        }
+        let post = self.post.clone();
+        let work = move || post.send(mail(job.run()));
+        match cost {
+            Cost::Waiting => self.pool.wait_for(work),
+            _ => self.pool.submit(work),
+        }
+        None
     }
 
     /// A helper is done with what a connection waited for.

@@ -10,7 +10,7 @@ use super::books::Books;
 use super::here::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
-use super::{Account, Asked, EventLoop, SlotId};
+use super::{Account, Asked, EventLoop, Responder, SlotId};
 use crate::service::served::{Route, Served};
 use crate::service::steps::{Steps, Work};
 use crate::service::{Answer as Answered, DECODED_AT_ONCE, discovery};
@@ -20,7 +20,7 @@ impl EventLoop {
     /// Services whose request is decoded first: by a helper if it is long.
     pub(super) fn decode(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
         if body.len() > DECODED_AT_ONCE {
-            return self.connections.have_decoded(link, id, body);
+            return self.responder.connections.have_decoded(link, id, body);
         }
         let begun = self.shared.clock.now().mono;
         let decoded = Request::decode(body, &self.shared.decoding);
@@ -30,12 +30,12 @@ impl EventLoop {
     /// A helper has decoded a request.
     pub(super) fn goes_on_with(&mut self, link: SlotId, decoded: Decoded) {
         let Decoded { id, body, result } = decoded;
-        let Some(there) = self.connections.links.get_mut(link) else {
+        let Some(there) = self.responder.connections.links.get_mut(link) else {
             return;
         };
         there.here.errand = Errand::None;
         there.here.busy = there.here.busy.saturating_sub(1);
-        self.books.look_at(there);
+        self.responder.books.look_at(there);
         match result {
             Some(result) => {
                 let begun = self.shared.clock.now().mono;
@@ -43,8 +43,8 @@ impl EventLoop {
             }
             None => self.request(link, id, &body),
         }
-        if let Some(there) = self.connections.links.get_mut(link) {
-            self.books.leave(there);
+        if let Some(there) = self.responder.connections.links.get_mut(link) {
+            self.responder.books.leave(there);
         }
         self.flush(link);
     }
@@ -62,7 +62,7 @@ impl EventLoop {
             Err(error) => {
                 let handle = error.request_handle.unwrap_or(0);
                 let asked = Asked { link, id, handle };
-                return self.fault(Account::NOBODY, asked, error.status());
+                return self.responder.fault(Account::NOBODY, asked, error.status());
             }
         };
         let asked = Asked {
@@ -72,21 +72,27 @@ impl EventLoop {
         };
         let token = space::raw(&request.header().authentication_token);
         let Some(served) = Served::of(&request) else {
-            return self.fault(Account::NOBODY, asked, StatusCode::BadServiceUnsupported);
+            return self
+                .responder
+                .fault(Account::NOBODY, asked, StatusCode::BadServiceUnsupported);
         };
-        let account = self.account(token, served.counted);
+        let account = self.responder.account(token, served.counted);
         let creates = matches!(request, Request::CreateSession(_));
         if served.is_walked() || (creates && self.acceptor.leads) {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
                 Ok(()) => self.request(link, id, &body),
-                Err(_) => self.fault(account, asked, StatusCode::BadDecodingError),
+                Err(_) => self
+                    .responder
+                    .fault(account, asked, StatusCode::BadDecodingError),
             };
         }
         if self.answer_decoded(asked, body, request, (account, served)) {
             let entry = Books::begun(begun);
-            self.books.end(entry, served.task, 0, &self.shared.clock);
+            self.responder
+                .books
+                .end(entry, served.task, 0, &self.shared.clock);
         }
     }
 
@@ -98,32 +104,35 @@ impl EventLoop {
         mut request: Request,
         (account, served): (Account, &Served),
     ) -> bool {
-        self.has_come(account);
+        self.responder.has_come(account);
         let given = match served.route {
             Route::Loop => self.dispatch((asked.link, asked.id), body, &mut request),
-            Route::Desk | Route::Walked | Route::Kept => self.answer(asked.link, &mut request),
+            Route::Desk | Route::Walked | Route::Kept => {
+                self.responder.answer(asked.link, &mut request)
+            }
         };
         let answered = match given {
             Ok(Given::Whole(mut response)) => {
                 let header = response.header_mut();
                 header.request_handle = asked.handle;
-                header.timestamp = DateTime::from(self.now.utc);
-                self.respond_with(account, asked, response);
+                header.timestamp = DateTime::from(self.responder.now.utc);
+                self.responder.respond_with(account, asked, response);
                 Ok(())
             }
             Ok(Given::Steps(session, steps)) => {
-                self.take_steps(account, asked, session, (steps, body.len()))
+                self.responder
+                    .take_steps(account, asked, session, (steps, body.len()))
             }
             Ok(Given::Later) => Ok(()),
             Ok(Given::Elsewhere) => return false,
             Err(status) => Err(status),
         };
         if let Err(status) = answered {
-            self.fault(account, asked, status);
+            self.responder.fault(account, asked, status);
         }
         if body.len() > DECODED_AT_ONCE {
             // What nobody took of it may take as long to forget as to decode.
-            self.pool.forget(request);
+            self.responder.connections.pool.forget(request);
         }
         true
     }
@@ -140,45 +149,46 @@ impl EventLoop {
             Request::CreateSession(request) => self.create_session(link, id, request)?,
             Request::ActivateSession(request) => {
                 let token = space::raw(&request.request_header.authentication_token);
-                let home = self.home_of(token);
+                let home = self.loops.home_of(token, &self.shared.homes);
                 if let Some(home) = home.as_ref().filter(|_| self.acceptor.leads) {
                     self.lead(link, home, id, body);
                     return Ok(Given::Elsewhere);
                 }
                 self.activate_session(link, id, request, home)?;
             }
-            Request::CloseSession(request) => self.close_session(link, id, request)?,
-            Request::Republish(request) => self.republish(link, id, request)?,
+            Request::CloseSession(request) => self.responder.close_session(link, id, request)?,
+            Request::Republish(request) => self.responder.republish(link, id, request)?,
             Request::TransferSubscriptions(request) => self.transfer(link, id, request)?,
-            Request::Cancel(request) => self.cancel(link, id, request)?,
+            Request::Cancel(request) => self.responder.cancel(link, id, request)?,
             Request::Call(call) => {
                 let asked = std::mem::take(call);
-                let Some(back) = self.have_checked(link, id, asked, body.len())? else {
+                let Some(back) = self.responder.have_checked(link, id, asked, body.len())? else {
                     // Once the certificates are judged that it is about.
                     return Ok(Given::Later);
                 };
                 *call = back;
-                return self.answer(link, request);
+                return self.responder.answer(link, request);
             }
             Request::FindServers(request) => {
-                let there = self.connections.links.get(link);
+                let there = self.responder.connections.links.get(link);
                 let urls = there.and_then(|there| there.urls(&self.shared));
                 let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
-                let found = discovery::find_servers(&self.shared, request, urls, self.now.mono);
+                let found =
+                    discovery::find_servers(&self.shared, request, urls, self.responder.now.mono);
                 return Ok(Given::Whole(found.into()));
             }
             Request::GetEndpoints(request) => {
-                let there = self.connections.links.get(link);
+                let there = self.responder.connections.links.get(link);
                 let urls = there.and_then(|there| there.urls(&self.shared));
                 let found = discovery::get_endpoints(&self.shared, request, urls.as_ref());
                 return Ok(Given::Whole(found.into()));
             }
             Request::RegisterServer(request) => {
-                self.register_server(link, &request.server)?;
+                self.responder.register_server(link, &request.server)?;
                 return Ok(Given::Whole(RegisterServerResponse::default().into()));
             }
             Request::RegisterServer2(request) => {
-                self.register_server(link, &request.server)?;
+                self.responder.register_server(link, &request.server)?;
                 return Ok(Given::Whole(discovery::registered(request).into()));
             }
             // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
@@ -188,7 +198,9 @@ impl EventLoop {
         }
         Ok(Given::Later)
     }
+}
 
+impl Responder {
     /// Services of a session ([`answer`](crate::service::Desk::answer)): answered at once, or one operation after another.
     fn answer(&mut self, link: SlotId, request: &mut Request) -> Result<Given, StatusCode> {
         let token = space::raw(&request.header().authentication_token);
@@ -218,7 +230,7 @@ impl EventLoop {
             return Ok(());
         };
         if request > DECODED_AT_ONCE {
-            steps.forgotten_by(&self.pool);
+            steps.forgotten_by(&self.connections.pool);
         }
         steps.draw_on(&desk.session.budget, request)?;
         let mut failed = None;
@@ -243,7 +255,6 @@ impl EventLoop {
         }
         self.books.add(work.spent());
         self.answer_publish(session);
-        self.faults_changed();
         if let Err(error) = sent {
             self.not_sent(account, asked, &error);
         }

@@ -56,9 +56,10 @@ impl EventLoop {
             self.struck.still = None;
         }
         // Lent by the thread; the second time it is given back.
-        swap(&mut self.connections.lent, &mut desk.lent);
+        swap(&mut self.responder.connections.lent, &mut desk.lent);
         let mut events = std::mem::replace(&mut desk.events, Events::with_capacity(0));
         let polled = self
+            .responder
             .connections
             .poll
             .poll(&mut events, Some(Duration::ZERO));
@@ -72,7 +73,7 @@ impl EventLoop {
             Err(_) => Next::Over,
         };
         desk.events = events;
-        swap(&mut self.connections.lent, &mut desk.lent);
+        swap(&mut self.responder.connections.lent, &mut desk.lent);
         next
     }
 
@@ -93,6 +94,6 @@ impl EventLoop {
 impl std::os::fd::AsRawFd for EventLoop {
     /// Its poll, for the poll of the thread.
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        self.connections.poll.as_raw_fd()
+        self.responder.connections.poll.as_raw_fd()
     }
 }

@@ -93,26 +93,35 @@ pub struct EventLoop {
     /// Which one it is, and the others.
     loops: Loops,
     shared: Arc<Shared>,
-    pool: Pool,
-    connections: Connections,
+    responder: Responder,
     acceptor: Acceptor,
     /// What faults did to it.
     struck: Struck,
-    house: House,
     moves: Moves,
     /// What wakes its own thread.
     alarm: Option<Alarm>,
-    now: Now,
-    books: Books,
     stopping: bool,
+}
+
+/// What answers: the connections of a loop, and the sessions and subscriptions that are served over them.
+struct Responder {
+    shared: Arc<Shared>,
+    /// When the turn began, or what is done in it.
+    now: Now,
+    connections: Connections,
+    house: House,
+    books: Books,
 }
 
 impl EventLoop {
     /// Number `index` of the loops of a server.
     pub fn new(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
         let mut own = Self::hosted(index, shared, pool)?;
-        own.alarm = Some(Alarm::new(own.connections.poll.registry(), ALARM)?);
-        own.connections.lent = Lent::for_a_thread();
+        own.alarm = Some(Alarm::new(
+            own.responder.connections.poll.registry(),
+            ALARM,
+        )?);
+        own.responder.connections.lent = Lent::for_a_thread();
         Ok(own)
     }
 
@@ -123,20 +132,22 @@ impl EventLoop {
         let now = shared.clock.now();
         let books = Books::new(shared.workings.of(index));
         let loops = Loops::new(index, waker);
-        let (to_helpers, post) = (pool.clone(), loops.post());
-        let connections = Connections::new(Arc::clone(&shared), to_helpers, poll, post);
+        let connections = Connections::new(Arc::clone(&shared), pool, poll, loops.post());
+        let responder = Responder {
+            shared: Arc::clone(&shared),
+            now,
+            connections,
+            house: House::new(index),
+            books,
+        };
         Ok(Self {
             loops,
             shared,
-            pool,
-            connections,
+            responder,
             acceptor: Acceptor::default(),
             struck: Struck::default(),
-            house: House::new(index),
             moves: Moves::default(),
             alarm: None,
-            now,
-            books,
             stopping: false,
         })
     }
@@ -156,7 +167,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(1024);
         while !self.stopping {
             let timeout = self.sleep();
-            match self.connections.poll.poll(&mut events, timeout) {
+            match self.responder.connections.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 // Without the poll nothing can be served.
@@ -165,20 +176,24 @@ impl EventLoop {
             // One that never sleeps looks again and again: that is no work.
             let idle = timeout == Some(Duration::ZERO)
                 && events.is_empty()
-                && !self.has_more()
-                && !self.has_due();
-            self.books.is_idle(idle);
+                && !self.responder.has_more()
+                && !self
+                    .responder
+                    .house
+                    .timers
+                    .are_due(self.shared.clock.now().mono);
+            self.responder.books.is_idle(idle);
             self.take_turn(&events);
         }
     }
 
     /// Does what the poll told of, and what is due.
     fn take_turn(&mut self, events: &Events) {
-        self.now = self.shared.clock.now();
-        let start = self.now.mono;
+        self.responder.now = self.shared.clock.now();
+        let start = self.responder.now.mono;
         for event in events {
             match event.token() {
-                LISTENER => self.connections.queues.unauthenticated.accept(),
+                LISTENER => self.responder.connections.queues.unauthenticated.accept(),
                 WAKER => {
                     self.read_mail();
                 }
@@ -202,24 +217,33 @@ impl EventLoop {
 
     /// What a turn has beside what happened on sockets.
     fn end_turn(&mut self, start: Instant) {
-        for link in std::mem::take(&mut self.connections.queues.again) {
+        for link in std::mem::take(&mut self.responder.connections.queues.again) {
             self.read(link);
         }
-        if let Some(id) = self.connections.next_unwritten() {
+        if let Some(id) = self.responder.connections.next_unwritten() {
             self.flush(id);
         }
         self.receive_unauthenticated();
-        self.house.subscriptions.go_on_to_end();
+        self.responder.house.subscriptions.go_on_to_end();
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
-        self.be_slower(start);
+        self.faults_changed();
+        // One that never sleeps works all the time. On a thread that has others, processor time is theirs, too.
+        let spins = self.shared.config.spin || self.shared.clock.is_by_hand() || self.is_hosted();
+        let came = self.responder.books.came_lately();
+        self.struck
+            .slower
+            .work_longer(start, came, &self.shared, spins);
         debug_assert!(
-            self.connections.queues_hold(),
+            self.responder.connections.queues_hold(),
             "a queued connection has no turn"
         );
-        debug_assert!(self.house.counts_hold(), "a count is not what waits");
+        debug_assert!(
+            self.responder.house.counts_hold(),
+            "a count is not what waits"
+        );
         let took = self.shared.clock.now().mono.since(start);
-        self.books.end_turn(took);
+        self.responder.books.end_turn(took);
     }
 
     /// Makes this the acceptor for clients in the same process.
@@ -234,17 +258,13 @@ impl EventLoop {
 
     /// One turn of a loop without a system's sockets. Whether there was anything to do.
     pub fn turn(&mut self) -> bool {
-        self.now = self.shared.clock.now();
-        let start = self.now.mono;
-        let due = self
-            .house
-            .timers
-            .wake()
-            .is_some_and(|at| at <= self.now.mono);
-        let waited = self.has_more();
+        self.responder.now = self.shared.clock.now();
+        let start = self.responder.now.mono;
+        let due = self.responder.house.timers.are_due(self.responder.now.mono);
+        let waited = self.responder.has_more();
         let mut busy = self.read_mail() || due || waited;
-        for id in self.connections.links.ids() {
-            if let Some(link) = self.connections.links.get(id)
+        for id in self.responder.connections.links.ids() {
+            if let Some(link) = self.responder.connections.links.get(id)
                 && let Socket::Memory(end) = &link.socket
                 && let Some(ready) = end.happened()
             {
@@ -258,47 +278,115 @@ impl EventLoop {
 
     /// When it has to do something next, if nobody asks.
     pub fn wakes(&self) -> Option<Instant> {
-        self.house.timers.wake()
+        self.responder.house.timers.wake()
     }
 
     /// Work that was done in pieces so far.
     pub fn spent(&self) -> usize {
-        self.books.spent()
+        self.responder.books.spent()
     }
 
     /// How many connections, sessions and subscriptions it has.
     pub fn has(&self) -> (usize, usize, usize) {
         let (links, sessions) = (
-            self.connections.links.ids().len(),
-            self.house.sessions.ids().len(),
+            self.responder.connections.links.ids().len(),
+            self.responder.house.sessions.ids().len(),
         );
-        (links, sessions, self.house.subscriptions.len())
-    }
-
-    /// Whether there is something to go on with although nothing happens.
-    fn has_more(&self) -> bool {
-        self.connections.queues.wait() || self.house.subscriptions.are_ending()
-    }
-
-    /// Whether it is time for something.
-    fn has_due(&self) -> bool {
-        let now = || self.shared.clock.now().mono;
-        self.house.timers.wake().is_some_and(|at| at <= now())
+        (links, sessions, self.responder.house.subscriptions.len())
     }
 
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
         // Whether a thread that is shared sleeps is not for one of its loops to say.
         let spins = self.shared.config.spin && !self.acceptor.leads && !self.is_hosted();
-        if self.has_more() || spins {
+        if self.responder.has_more() || spins {
             return Some(Duration::ZERO);
         }
-        let at = self.house.timers.wake()?;
+        let at = self.responder.house.timers.wake()?;
         match &mut self.alarm {
             Some(alarm) if alarm.is_set_to(at) => None,
             Some(alarm) => alarm.until(at, self.shared.clock.now().mono),
             None => Some(at.since(self.shared.clock.now().mono)),
         }
+    }
+
+    fn stop(&mut self) {
+        self.stopping = true;
+        self.acceptor.listener = None;
+        for id in self.responder.house.sessions.ids() {
+            self.responder.say_goodbye(id);
+        }
+        for id in self.responder.connections.links.ids() {
+            self.responder
+                .end_with(id, StatusCode::BadShutdown, "the server is shutting down");
+        }
+    }
+
+    /// A connection's time is up, unless something has happened meanwhile.
+    fn time_out(&mut self, id: SlotId) {
+        if let Some(link) = self.responder.connections.links.get_mut(id) {
+            link.here.timer = None;
+            if link.here.is_paused() {
+                // The rest of a message may have come, but nobody looked.
+                link.connection.wait_anew(self.responder.now);
+            }
+            link.connection.handle_timeout(self.responder.now);
+            self.serve(id);
+            self.responder
+                .connections
+                .schedule(id, &mut self.responder.house.timers);
+        }
+    }
+
+    /// Does what is due, but not so much of it that who asks something has to wait long: the rest
+    /// has its turn after a look at the sockets.
+    fn run_timers(&mut self) {
+        if self.responder.house.timers.are_many() {
+            self.responder.tidy_timers();
+        }
+        let mut times = None;
+        while let Some((at, due)) = self.responder.house.timers.pop(self.responder.now.mono) {
+            let (start, begun) = *times.get_or_insert_with(|| {
+                let now = self.shared.clock.now().mono;
+                (now, now)
+            });
+            let mut publishes = false;
+            let mut enough = false;
+            match due {
+                Due::Link(id) => self.ready(
+                    id,
+                    Ready {
+                        due: true,
+                        ..Ready::default()
+                    },
+                ),
+                Due::Release(id) => self.release(id),
+                Due::Fault => self.fault_due(),
+                Due::Listen => self.listen_again(),
+                Due::Session(id) => self.responder.session_due(id),
+                Due::Accept => self.responder.connections.queues.unauthenticated.accept(),
+                Due::Subscription(id) => {
+                    publishes = true;
+                    enough = self.responder.subscription_due(id, at);
+                }
+            }
+            let now = self.shared.clock.now().mono;
+            if publishes {
+                self.responder.books.did(Task::PUBLISHING, now.since(begun));
+            }
+            if enough || now.since(start) >= DUE_IN_A_ROW {
+                break;
+            }
+            times = Some((start, now));
+        }
+        self.flush_dirty();
+    }
+}
+
+impl Responder {
+    /// Whether there is something to go on with although nothing happens.
+    fn has_more(&self) -> bool {
+        self.connections.queues.wait() || self.house.subscriptions.are_ending()
     }
 
     fn closed(&mut self, id: SlotId, error: &ChannelError) {
@@ -328,36 +416,6 @@ impl EventLoop {
         self.connections.drop_link(id);
     }
 
-    fn stop(&mut self) {
-        self.stopping = true;
-        self.acceptor.listener = None;
-        for id in self.house.sessions.ids() {
-            self.say_goodbye(id);
-        }
-        for id in self.connections.links.ids() {
-            if let Some(link) = self.connections.links.get_mut(id) {
-                let reason = "the server is shutting down";
-                link.connection.shut(StatusCode::BadShutdown, reason);
-            }
-            self.flush_only(id, usize::MAX);
-            self.connections.drop_link(id);
-        }
-    }
-
-    /// A connection's time is up, unless something has happened meanwhile.
-    fn time_out(&mut self, id: SlotId) {
-        if let Some(link) = self.connections.links.get_mut(id) {
-            link.here.timer = None;
-            if link.here.is_paused() {
-                // The rest of a message may have come, but nobody looked.
-                link.connection.wait_anew(self.now);
-            }
-            link.connection.handle_timeout(self.now);
-            self.serve(id);
-            self.connections.schedule(id, &mut self.house.timers);
-        }
-    }
-
     /// Forgets when those would have had their turn who are gone.
     fn tidy_timers(&mut self) {
         let links = &self.connections.links;
@@ -374,50 +432,6 @@ impl EventLoop {
             Due::Subscription(id) => subscriptions.get(&id).is_some_and(|it| it.wake == at),
             Due::Accept | Due::Release(_) | Due::Fault | Due::Listen => true,
         });
-    }
-
-    /// Does what is due, but not so much of it that who asks something has to wait long: the rest
-    /// has its turn after a look at the sockets.
-    fn run_timers(&mut self) {
-        if self.house.timers.are_many() {
-            self.tidy_timers();
-        }
-        let mut times = None;
-        while let Some((at, due)) = self.house.timers.pop(self.now.mono) {
-            let (start, begun) = *times.get_or_insert_with(|| {
-                let now = self.shared.clock.now().mono;
-                (now, now)
-            });
-            let mut publishes = false;
-            let mut enough = false;
-            match due {
-                Due::Link(id) => self.ready(
-                    id,
-                    Ready {
-                        due: true,
-                        ..Ready::default()
-                    },
-                ),
-                Due::Release(id) => self.release(id),
-                Due::Fault => self.fault_due(),
-                Due::Listen => self.listen_again(),
-                Due::Session(id) => self.session_due(id),
-                Due::Accept => self.connections.queues.unauthenticated.accept(),
-                Due::Subscription(id) => {
-                    publishes = true;
-                    enough = self.subscription_due(id, at);
-                }
-            }
-            let now = self.shared.clock.now().mono;
-            if publishes {
-                self.books.did(Task::PUBLISHING, now.since(begun));
-            }
-            if enough || now.since(start) >= DUE_IN_A_ROW {
-                break;
-            }
-            times = Some((start, now));
-        }
-        self.flush_dirty();
     }
 }
 

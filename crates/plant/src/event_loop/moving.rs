@@ -10,14 +10,14 @@ impl EventLoop {
     /// Gives a connection to the loop where its session lives. What was received and not looked
     /// at goes along; a step of its channel that is under way has to come back first.
     pub(super) fn lead(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
-        let link = self.connections.links.get_mut(id);
+        let link = self.responder.connections.links.get_mut(id);
         if let Some(link) = link.filter(|link| link.here.is_engaged()) {
             // What it asks next is looked at where it goes.
             link.here.pause();
             link.here.leaving = Some((request, body.to_vec()));
             return;
         }
-        if let Some(link) = self.connections.part_with(id) {
+        if let Some(link) = self.responder.connections.part_with(id) {
             home.send(Mail::Led(Box::new(Led {
                 link,
                 id: request,
@@ -34,18 +34,24 @@ impl EventLoop {
             body,
         } = led;
         link.forget_loop();
-        if let Some(id) = self.connections.keep(link, &mut self.house.timers) {
+        if let Some(id) = self
+            .responder
+            .connections
+            .keep(link, &mut self.responder.house.timers)
+        {
             self.request(id, request, &body);
             // What it brought along; what it has still to read rings here.
             self.serve(id);
             // What came in part is not waited for without end, even if nothing comes any more.
-            self.connections.schedule(id, &mut self.house.timers);
+            let timers = &mut self.responder.house.timers;
+            self.responder.connections.schedule(id, timers);
         }
     }
 
     /// A connection that waited for something to be done before it leaves, leaves. Whether it waited for that.
     pub(super) fn set_off(&mut self, id: SlotId) -> bool {
         let link = self
+            .responder
             .connections
             .links
             .get_mut(id)

@@ -13,7 +13,7 @@ use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::house::Rang;
 use super::link::{HIGH_WATER, Link};
-use super::{Account, Asked, EventLoop, SlotId};
+use super::{Account, Asked, Responder, SlotId};
 use crate::diagnostics::{Service, session_node};
 use crate::fault::MessageFate;
 use crate::service::session::PublishRequest;
@@ -29,7 +29,7 @@ const AROUND: usize = 64;
 /// Acknowledgements in a Publish request: each is looked for among the messages that are kept.
 const MOST_ACKNOWLEDGED: usize = 10_000;
 
-impl EventLoop {
+impl Responder {
     /// Takes a Publish request.
     pub(super) fn publish(
         &mut self,

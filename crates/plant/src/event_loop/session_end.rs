@@ -6,13 +6,13 @@ use tracing::info;
 use wire::server::RequestId;
 use wire::types::{CloseSessionRequest, StatusCode};
 
-use super::{Account, Asked, EventLoop, SlotId};
+use super::{Account, Asked, Responder, SlotId};
 use crate::space;
 
 /// How long a session is there in any case that is not activated, when there are too many.
 const TO_ACTIVATE: Duration = Duration::from_secs(1);
 
-impl EventLoop {
+impl Responder {
     pub(super) fn close_session(
         &mut self,
         link: SlotId,
@@ -51,7 +51,7 @@ impl EventLoop {
             session = session.record.number,
             delete_subscriptions, "session ended"
         );
-        if session.key.core != self.loops.index() {
+        if session.key.core != self.house.sessions.core() {
             self.shared.homes.forget(session.key);
         }
         if let Some(link) = self.connections.links.get_mut(session.link) {

@@ -16,9 +16,10 @@ use wire::types::{
 };
 
 use super::between_loops::{Caller, Welcome, Wish};
+use super::connections::Cost;
 use super::here::Errand;
 use super::link::Link;
-use super::{Account, Asked, EventLoop, Mail, Post, SlotId, user};
+use super::{Account, Asked, EventLoop, Mail, Post, Responder, SlotId, user};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
@@ -32,18 +33,317 @@ use crate::space::Rights;
 use crate::space::event::{Audit, EventKind, Field};
 use crate::trust::TrustPolicy;
 
-/// What a job of a session costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cost {
-    /// Next to nothing.
-    Nothing,
-    /// Milliseconds, for RSA or a password.
-    Work,
-    /// Seconds maybe: an authority is asked about a user's certificate.
-    Waiting,
+impl EventLoop {
+    /// Where a request over HTTPS goes on, if its session lives in another loop: any connection may be used for any session
+    /// (Part 6, 7.4.1). One on which Publish requests or subscriptions on their way are waited for in this loop stays with them.
+    pub(super) fn way_over(
+        &self,
+        link: SlotId,
+        head: &RequestHead<'_>,
+    ) -> Result<Option<Post>, StatusCode> {
+        let shared = self
+            .responder
+            .connections
+            .links
+            .get(link)
+            .is_some_and(Link::is_shared);
+        let creates = head.type_id == type_id::CREATE_SESSION_REQUEST;
+        if !shared || creates || self.acceptor.leads {
+            return Ok(None);
+        }
+        let Some(home) = self
+            .loops
+            .home_of(head.authentication_token, &self.shared.homes)
+        else {
+            return Ok(None);
+        };
+        let sessions = self.responder.house.sessions.ids().into_iter();
+        let mut sessions = sessions.filter_map(|id| self.responder.house.sessions.get(id));
+        let waits = |session: &Session| session.requests.iter().any(|it| it.asked.link == link);
+        match sessions.any(waits) || self.moves.has_over(link) {
+            true => Err(StatusCode::BadTooManyOperations),
+            false => Ok(Some(home)),
+        }
+    }
+
+    pub(super) fn create_session(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &CreateSessionRequest,
+    ) -> Result<(), StatusCode> {
+        short(request)?;
+        let there = self.responder.connections.links.get(link);
+        let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
+        let channel = there.channel(&self.shared)?;
+        let cost = match channel.peer {
+            None => Cost::Nothing,
+            Some(_) => Cost::Work,
+        };
+        let counters = Arc::clone(&self.shared.counters);
+        let limit = self.shared.config.limits.sessions;
+        if !counters.sessions.admit(limit) {
+            let made_room = self.responder.end_oldest_unused();
+            if !made_room {
+                // Who comes next finds room then.
+                self.loops.tell_others(|| Mail::MakeRoom);
+            }
+            if !made_room || !counters.sessions.admit(limit) {
+                counters.rejected_sessions.add(1);
+                let status = StatusCode::BadTooManySessions;
+                self.responder.audit_creation(link, request, status);
+                return Err(status);
+            }
+        }
+        let (mut secret, mut more) = ([0; SECRET_LEN], [0; MORE_LEN]);
+        random(&mut secret);
+        random(&mut more);
+        let shared = self
+            .responder
+            .connections
+            .links
+            .get(link)
+            .is_some_and(Link::is_shared);
+        let more = Some(more).filter(|_| shared);
+        let number = self.shared.session_number();
+        let (config, now, core) = (
+            &self.shared.session_config,
+            self.responder.now,
+            self.loops.index(),
+        );
+        let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
+        let (channel_id, protection) = (channel.id, channel.protection);
+        let mut outcome = Err(Refusal::Closed);
+        let session = self.responder.house.sessions.try_insert_with(|slot| {
+            let key = SessionKey {
+                core,
+                slot: slot.slot,
+                secret,
+                more,
+            };
+            let grant = Grant {
+                session_id: session_node(number),
+                authentication_token: key.to_node_id(),
+                nonce: nonce(),
+            };
+            match server::Session::create(config, request, channel, grant, now) {
+                Ok((protocol, job)) => {
+                    outcome = Ok(job);
+                    let record = record(number, request, &protocol, protection, now);
+                    // Whatever one of them has, others have something, too.
+                    let most = limits.session_memory.min(memory.limit() / 2);
+                    let budget = memory.within(most);
+                    let record = Arc::new(record);
+                    Some(Session::new(protocol, key, link, record, budget))
+                }
+                Err(refusal) => {
+                    outcome = Err(refusal);
+                    None
+                }
+            }
+        });
+        let (Some(session), Ok(job)) = (session, &mut outcome) else {
+            counters.sessions.sub(1);
+            counters.rejected_sessions.add(1);
+            counters.security_rejected_sessions.add(1);
+            let status = outcome
+                .err()
+                .map_or(StatusCode::BadInternalError, |r| r.status());
+            let uri = &request.client_description.application_uri;
+            self.responder
+                .note(link, &Who::Application(uri.clone()), status);
+            self.responder.audit_creation(link, request, status);
+            return Err(status);
+        };
+        self.responder.house.sessions.add_unused(now.mono, session);
+        let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
+        counters.cumulated_sessions.add(1);
+        debug!(session = number, channel = channel_id, "session created");
+        if let Some(held) = self.responder.house.sessions.get(session) {
+            self.shared.register.add_session(&held.record);
+            let timeout = held.record.timeout;
+            self.shared.audit(|| {
+                let header = &request.request_header;
+                Audit::new(
+                    EventKind::AuditCreateSessionEventType,
+                    now.utc,
+                    StatusCode::Good,
+                )
+                .entered(header.audit_entry_id.as_ref())
+                .with(Field::SessionId, session_node(number))
+                .with(Field::SecureChannelId, channel_id.to_string())
+                .with(Field::RevisedSessionTimeout, timeout)
+            });
+        }
+        let asked = Asked {
+            link,
+            id,
+            handle: request.request_header.request_handle,
+        };
+        let job = job.map(|result| match result {
+            Ok(response) => Ok(Box::new(response)),
+            Err(refusal) => Err(refusal.status()),
+        });
+        self.responder.house.watch(session);
+        let mail = move |result| Mail::Created(asked, session, result);
+        if let Some(result) = self
+            .responder
+            .connections
+            .run_job(Some(link), cost, job, mail)
+        {
+            self.responder.created(asked, session, result);
+        }
+        Ok(())
+    }
+
+    /// Takes an ActivateSession request; `home` is where the session lives, if that is another loop.
+    pub(super) fn activate_session(
+        &mut self,
+        link: SlotId,
+        id: RequestId,
+        request: &ActivateSessionRequest,
+        home: Option<Post>,
+    ) -> Result<(), StatusCode> {
+        let token = space::raw(&request.request_header.authentication_token);
+        let session = self.responder.house.sessions.find(token);
+        if let (Err(status), None) = (&session, &home) {
+            return Err(*status);
+        }
+        let there = self.responder.connections.links.get(link);
+        let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
+        let channel = there.channel(&self.shared)?;
+        let caller = Caller {
+            core: self.loops.index(),
+            asked: Asked {
+                link,
+                id,
+                handle: request.request_header.request_handle,
+            },
+            address: there.address(),
+            known: there.is_known(),
+            signed: channel.protection != Protection::NONE,
+            encrypted: there.is_shared() || channel.protection.mode.encrypts(),
+        };
+        match (session, home) {
+            (Ok(session), _) => self.activate(session, caller, channel, request),
+            (Err(_), Some(home)) => {
+                if let Some(link) = self.responder.connections.links.get_mut(link) {
+                    link.here.errand = Errand::Proving;
+                }
+                home.send(Mail::Activate(Box::new(Wish {
+                    caller,
+                    channel,
+                    request: request.clone(),
+                })));
+                Ok(())
+            }
+            (Err(status), None) => Err(status),
+        }
+    }
+
+    /// Has it proven who wants in.
+    pub(super) fn activate(
+        &mut self,
+        session: SlotId,
+        caller: Caller,
+        channel: Channel,
+        request: &ActivateSessionRequest,
+    ) -> Result<(), StatusCode> {
+        let token = &request.user_identity_token;
+        let anonymous = token.is_null() || token.inner_is::<AnonymousIdentityToken>();
+        let cheap = channel.peer.is_none() && anonymous;
+        let policy = token_policy(channel.protection.policy, &self.shared.identities);
+        let (who, address) = (user::who(token), caller.address);
+        let held = self.responder.house.sessions.get_mut(session);
+        let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
+        if held.proving {
+            // Over another connection; over the same one it waits.
+            return Err(StatusCode::BadTooManyOperations);
+        }
+        if self.shared.config.audit {
+            held.claim = Some(Box::new(Claim {
+                user: who.name(),
+                entry: request.request_header.audit_entry_id.as_ref().to_owned(),
+                channel: channel.id,
+            }));
+        }
+        let job = match held.protocol.activate(request, channel, self.responder.now) {
+            Ok(job) => job,
+            Err(refusal) => {
+                self.shared.counters.rejected_sessions.add(1);
+                self.shared.counters.security_rejected_sessions.add(1);
+                let status = refusal.status();
+                self.shared
+                    .refused
+                    .note(self.responder.now, address, &who, status);
+                self.responder.audit_activation(session, status);
+                return Err(status);
+            }
+        };
+        let users = self.shared.config.users.certificates.as_ref();
+        let asks = token.inner_is::<X509IdentityToken>() && users.is_some_and(TrustPolicy::asks);
+        let cost = match (cheap, asks) {
+            (_, true) => Cost::Waiting,
+            (true, false) => Cost::Nothing,
+            (false, false) => Cost::Work,
+        };
+        held.proving = cost != Cost::Nothing;
+        let shared = Arc::clone(&self.shared);
+        let job = job.map(move |result| {
+            let welcomed = result
+                .map_err(|refusal| refusal.status())
+                .and_then(|activation| {
+                    user::welcome(&shared, activation.user(), policy)?;
+                    Ok(Box::new(activation))
+                });
+            if let Err(status) = welcomed {
+                shared
+                    .refused
+                    .note(shared.clock.now(), address, &who, status);
+            }
+            welcomed
+        });
+        let link = (caller.core == self.loops.index()).then_some(caller.asked.link);
+        let mail = move |result| Mail::Proven(caller, session, result);
+        if let Some(result) = self.responder.connections.run_job(link, cost, job, mail) {
+            self.proven(caller, session, result);
+        }
+        Ok(())
+    }
+
+    /// It is proven who wants in, or not.
+    pub(super) fn proven(
+        &mut self,
+        caller: Caller,
+        session: SlotId,
+        result: Result<Box<Activation>, StatusCode>,
+    ) {
+        if caller.core == self.loops.index() {
+            self.responder.connections.proved(caller.asked.link);
+        }
+        if let Some(held) = self.responder.house.sessions.get_mut(session) {
+            held.proving = false;
+        }
+        let result =
+            result.and_then(|activation| self.responder.accept_next(session, *activation, caller));
+        let status = result.as_ref().err().copied();
+        self.responder
+            .audit_activation(session, status.unwrap_or(StatusCode::Good));
+        match result {
+            Ok(welcome) if caller.core == self.loops.index() => {
+                self.responder.seat(session, caller.asked, welcome)
+            }
+            Ok(welcome) => self.depart(session, caller, welcome),
+            Err(status) => {
+                self.shared.counters.rejected_sessions.add(1);
+                self.shared.counters.security_rejected_sessions.add(1);
+                self.turn_down(caller, status);
+            }
+        }
+    }
 }
 
-impl EventLoop {
+impl Responder {
     /// The session that a request is for, if it may be served over this connection.
     #[inline]
     pub(super) fn session_for(
@@ -80,188 +380,6 @@ impl EventLoop {
         }
     }
 
-    /// The loop where a session lives, if it is not this one.
-    pub(super) fn home_of(&self, token: RawNodeId<'_>) -> Option<Post> {
-        let home = self.shared.homes.of(&SessionKey::read(token)?);
-        self.loops.other(home).cloned()
-    }
-
-    /// Where a request over HTTPS goes on, if its session lives in another loop: any connection may be used for any session
-    /// (Part 6, 7.4.1). One on which Publish requests or subscriptions on their way are waited for in this loop stays with them.
-    pub(super) fn way_over(
-        &self,
-        link: SlotId,
-        head: &RequestHead<'_>,
-    ) -> Result<Option<Post>, StatusCode> {
-        let shared = self
-            .connections
-            .links
-            .get(link)
-            .is_some_and(Link::is_shared);
-        let creates = head.type_id == type_id::CREATE_SESSION_REQUEST;
-        if !shared || creates || self.acceptor.leads {
-            return Ok(None);
-        }
-        let Some(home) = self.home_of(head.authentication_token) else {
-            return Ok(None);
-        };
-        let sessions = self.house.sessions.ids().into_iter();
-        let mut sessions = sessions.filter_map(|id| self.house.sessions.get(id));
-        let waits = |session: &Session| session.requests.iter().any(|it| it.asked.link == link);
-        match sessions.any(waits) || self.moves.has_over(link) {
-            true => Err(StatusCode::BadTooManyOperations),
-            false => Ok(Some(home)),
-        }
-    }
-
-    /// Runs a session's job: at once where it costs nothing, and where authorities may have to be asked by those who wait
-    /// for them.
-    fn run_job<T: Send + 'static>(
-        &mut self,
-        link: Option<SlotId>,
-        cost: Cost,
-        job: Job<T>,
-        mail: impl FnOnce(T) -> Mail + Send + 'static,
-        done: impl FnOnce(&mut Self, T),
-    ) {
-        if cost == Cost::Nothing {
-            return done(self, job.run());
-        }
-        // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
-        if let Some(link) = link.and_then(|link| self.connections.links.get_mut(link)) {
-            link.here.errand = Errand::Proving;
-        }
-        let post = self.post();
-        let work = move || post.send(mail(job.run()));
-        match cost {
-            Cost::Waiting => self.pool.wait_for(work),
-            _ => self.pool.submit(work),
-        }
-    }
-
-    pub(super) fn create_session(
-        &mut self,
-        link: SlotId,
-        id: RequestId,
-        request: &CreateSessionRequest,
-    ) -> Result<(), StatusCode> {
-        short(request)?;
-        let there = self.connections.links.get(link);
-        let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
-        let channel = there.channel(&self.shared)?;
-        let cost = match channel.peer {
-            None => Cost::Nothing,
-            Some(_) => Cost::Work,
-        };
-        let counters = Arc::clone(&self.shared.counters);
-        let limit = self.shared.config.limits.sessions;
-        if !counters.sessions.admit(limit) {
-            let made_room = self.end_oldest_unused();
-            if !made_room {
-                // Who comes next finds room then.
-                self.loops.tell_others(|| Mail::MakeRoom);
-            }
-            if !made_room || !counters.sessions.admit(limit) {
-                counters.rejected_sessions.add(1);
-                let status = StatusCode::BadTooManySessions;
-                self.audit_creation(link, request, status);
-                return Err(status);
-            }
-        }
-        let (mut secret, mut more) = ([0; SECRET_LEN], [0; MORE_LEN]);
-        random(&mut secret);
-        random(&mut more);
-        let shared = self
-            .connections
-            .links
-            .get(link)
-            .is_some_and(Link::is_shared);
-        let more = Some(more).filter(|_| shared);
-        let number = self.shared.session_number();
-        let (config, now, core) = (&self.shared.session_config, self.now, self.loops.index());
-        let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
-        let (channel_id, protection) = (channel.id, channel.protection);
-        let mut outcome = Err(Refusal::Closed);
-        let session = self.house.sessions.try_insert_with(|slot| {
-            let key = SessionKey {
-                core,
-                slot: slot.slot,
-                secret,
-                more,
-            };
-            let grant = Grant {
-                session_id: session_node(number),
-                authentication_token: key.to_node_id(),
-                nonce: nonce(),
-            };
-            match server::Session::create(config, request, channel, grant, now) {
-                Ok((protocol, job)) => {
-                    outcome = Ok(job);
-                    let record = record(number, request, &protocol, protection, now);
-                    // Whatever one of them has, others have something, too.
-                    let most = limits.session_memory.min(memory.limit() / 2);
-                    let budget = memory.within(most);
-                    let record = Arc::new(record);
-                    Some(Session::new(protocol, key, link, record, budget))
-                }
-                Err(refusal) => {
-                    outcome = Err(refusal);
-                    None
-                }
-            }
-        });
-        let (Some(session), Ok(job)) = (session, &mut outcome) else {
-            counters.sessions.sub(1);
-            counters.rejected_sessions.add(1);
-            counters.security_rejected_sessions.add(1);
-            let status = outcome
-                .err()
-                .map_or(StatusCode::BadInternalError, |r| r.status());
-            let uri = &request.client_description.application_uri;
-            self.note(link, &Who::Application(uri.clone()), status);
-            self.audit_creation(link, request, status);
-            return Err(status);
-        };
-        self.house.sessions.add_unused(now.mono, session);
-        let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
-        counters.cumulated_sessions.add(1);
-        debug!(session = number, channel = channel_id, "session created");
-        if let Some(held) = self.house.sessions.get(session) {
-            self.shared.register.add_session(&held.record);
-            let timeout = held.record.timeout;
-            self.shared.audit(|| {
-                let header = &request.request_header;
-                Audit::new(
-                    EventKind::AuditCreateSessionEventType,
-                    now.utc,
-                    StatusCode::Good,
-                )
-                .entered(header.audit_entry_id.as_ref())
-                .with(Field::SessionId, session_node(number))
-                .with(Field::SecureChannelId, channel_id.to_string())
-                .with(Field::RevisedSessionTimeout, timeout)
-            });
-        }
-        let asked = Asked {
-            link,
-            id,
-            handle: request.request_header.request_handle,
-        };
-        let job = job.map(|result| match result {
-            Ok(response) => Ok(Box::new(response)),
-            Err(refusal) => Err(refusal.status()),
-        });
-        self.house.watch(session);
-        self.run_job(
-            Some(link),
-            cost,
-            job,
-            move |result| Mail::Created(asked, session, result),
-            move |core, result| core.created(asked, session, result),
-        );
-        Ok(())
-    }
-
     pub(super) fn created(
         &mut self,
         asked: Asked,
@@ -284,150 +402,6 @@ impl EventLoop {
                 self.shared.counters.rejected_sessions.add(1);
                 self.end_session(session, true);
                 self.fault(Account::NOBODY, asked, status);
-            }
-        }
-    }
-
-    /// Takes an ActivateSession request; `home` is where the session lives, if that is another loop.
-    pub(super) fn activate_session(
-        &mut self,
-        link: SlotId,
-        id: RequestId,
-        request: &ActivateSessionRequest,
-        home: Option<Post>,
-    ) -> Result<(), StatusCode> {
-        let token = space::raw(&request.request_header.authentication_token);
-        let session = self.house.sessions.find(token);
-        if let (Err(status), None) = (&session, &home) {
-            return Err(*status);
-        }
-        let there = self.connections.links.get(link);
-        let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
-        let channel = there.channel(&self.shared)?;
-        let caller = Caller {
-            core: self.loops.index(),
-            asked: Asked {
-                link,
-                id,
-                handle: request.request_header.request_handle,
-            },
-            address: there.address(),
-            known: there.is_known(),
-            signed: channel.protection != Protection::NONE,
-            encrypted: there.is_shared() || channel.protection.mode.encrypts(),
-        };
-        match (session, home) {
-            (Ok(session), _) => self.activate(session, caller, channel, request),
-            (Err(_), Some(home)) => {
-                if let Some(link) = self.connections.links.get_mut(link) {
-                    link.here.errand = Errand::Proving;
-                }
-                home.send(Mail::Activate(Box::new(Wish {
-                    caller,
-                    channel,
-                    request: request.clone(),
-                })));
-                Ok(())
-            }
-            (Err(status), None) => Err(status),
-        }
-    }
-
-    /// Has it proven who wants in.
-    pub(super) fn activate(
-        &mut self,
-        session: SlotId,
-        caller: Caller,
-        channel: Channel,
-        request: &ActivateSessionRequest,
-    ) -> Result<(), StatusCode> {
-        let token = &request.user_identity_token;
-        let anonymous = token.is_null() || token.inner_is::<AnonymousIdentityToken>();
-        let cheap = channel.peer.is_none() && anonymous;
-        let policy = token_policy(channel.protection.policy, &self.shared.identities);
-        let (who, address) = (user::who(token), caller.address);
-        let held = self.house.sessions.get_mut(session);
-        let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
-        if held.proving {
-            // Over another connection; over the same one it waits.
-            return Err(StatusCode::BadTooManyOperations);
-        }
-        if self.shared.config.audit {
-            held.claim = Some(Box::new(Claim {
-                user: who.name(),
-                entry: request.request_header.audit_entry_id.as_ref().to_owned(),
-                channel: channel.id,
-            }));
-        }
-        let job = match held.protocol.activate(request, channel, self.now) {
-            Ok(job) => job,
-            Err(refusal) => {
-                self.shared.counters.rejected_sessions.add(1);
-                self.shared.counters.security_rejected_sessions.add(1);
-                let status = refusal.status();
-                self.shared.refused.note(self.now, address, &who, status);
-                self.audit_activation(session, status);
-                return Err(status);
-            }
-        };
-        let users = self.shared.config.users.certificates.as_ref();
-        let asks = token.inner_is::<X509IdentityToken>() && users.is_some_and(TrustPolicy::asks);
-        let cost = match (cheap, asks) {
-            (_, true) => Cost::Waiting,
-            (true, false) => Cost::Nothing,
-            (false, false) => Cost::Work,
-        };
-        held.proving = cost != Cost::Nothing;
-        let shared = Arc::clone(&self.shared);
-        let job = job.map(move |result| {
-            let welcomed = result
-                .map_err(|refusal| refusal.status())
-                .and_then(|activation| {
-                    user::welcome(&shared, activation.user(), policy)?;
-                    Ok(Box::new(activation))
-                });
-            if let Err(status) = welcomed {
-                shared
-                    .refused
-                    .note(shared.clock.now(), address, &who, status);
-            }
-            welcomed
-        });
-        self.run_job(
-            (caller.core == self.loops.index()).then_some(caller.asked.link),
-            cost,
-            job,
-            move |result| Mail::Proven(caller, session, result),
-            move |core, result| core.proven(caller, session, result),
-        );
-        Ok(())
-    }
-
-    /// It is proven who wants in, or not.
-    pub(super) fn proven(
-        &mut self,
-        caller: Caller,
-        session: SlotId,
-        result: Result<Box<Activation>, StatusCode>,
-    ) {
-        if caller.core == self.loops.index() {
-            self.connections.proved(caller.asked.link);
-        }
-        if let Some(held) = self.house.sessions.get_mut(session) {
-            held.proving = false;
-        }
-        let result = result.and_then(|activation| self.accept_next(session, *activation, caller));
-        let status = result.as_ref().err().copied();
-        self.audit_activation(session, status.unwrap_or(StatusCode::Good));
-        match result {
-            Ok(welcome) if caller.core == self.loops.index() => {
-                self.seat(session, caller.asked, welcome)
-            }
-            Ok(welcome) => self.depart(session, caller, welcome),
-            Err(status) => {
-                self.shared.counters.rejected_sessions.add(1);
-                self.shared.counters.security_rejected_sessions.add(1);
-                self.turn_down(caller, status);
             }
         }
     }

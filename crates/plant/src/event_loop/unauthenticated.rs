@@ -69,9 +69,9 @@ impl Unauthenticated {
 impl EventLoop {
     /// Something happened on a connection: it is looked at now, or when it is the turn of those without a session.
     pub(super) fn ready(&mut self, id: SlotId, ready: Ready) {
-        match self.connections.is_known(id) {
+        match self.responder.connections.is_known(id) {
             true => self.look_at(id, ready),
-            false => self.connections.wait(id, ready),
+            false => self.responder.connections.wait(id, ready),
         }
     }
 
@@ -89,18 +89,35 @@ impl EventLoop {
 
     /// Takes one step: goes on with one of those that are there already, or lets another one in.
     pub(super) fn receive_unauthenticated(&mut self) {
-        if self.connections.queues.unauthenticated.is_to_accept() {
+        if self
+            .responder
+            .connections
+            .queues
+            .unauthenticated
+            .is_to_accept()
+        {
             let more = self.accept_one();
-            self.connections.queues.unauthenticated.accepted(more);
+            self.responder
+                .connections
+                .queues
+                .unauthenticated
+                .accepted(more);
             return;
         }
-        while let Some(step) = self.connections.queues.unauthenticated.waiting.pop_front() {
+        while let Some(step) = self
+            .responder
+            .connections
+            .queues
+            .unauthenticated
+            .waiting
+            .pop_front()
+        {
             let id = match step {
                 WaitingStep::Open(mail) => return self.open(mail),
                 WaitingStep::Look(id) => id,
             };
             // One that is gone meanwhile has nothing to say any more, and takes nobody's turn.
-            let link = self.connections.links.get_mut(id);
+            let link = self.responder.connections.links.get_mut(id);
             if let Some(ready) = link.and_then(|link| link.here.waiting.take()) {
                 return self.look_at(id, ready);
             }

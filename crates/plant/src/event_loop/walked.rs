@@ -9,7 +9,7 @@ use wire::types::StatusCode;
 use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
-use super::{Account, Asked, EventLoop, SlotId};
+use super::{Account, Asked, Responder, SlotId};
 use crate::service::served::{Route, Served};
 use crate::service::session::Session;
 use crate::service::steps::Work;
@@ -21,7 +21,7 @@ use crate::space::Rights;
 /// Work of a request that is answered where it lies, whatever it asks for.
 const REQUEST: usize = 2;
 
-impl EventLoop {
+impl Responder {
     /// Services that are answered while the request is read: nothing is built in between. Tells how much work it was.
     pub(super) fn walk(
         &mut self,

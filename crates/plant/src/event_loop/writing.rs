@@ -5,7 +5,7 @@ use wire::types::StatusCode;
 use super::here::Turn;
 use super::link::{HIGH_WATER, Put};
 use super::long::Hall;
-use super::{EventLoop, KEEP, SlotId};
+use super::{EventLoop, KEEP, Responder, SlotId};
 use crate::internals::Task;
 use crate::service::steps::{PART, Work};
 
@@ -13,6 +13,7 @@ impl EventLoop {
     /// Writes, and goes on with a connection that waited for it.
     pub(super) fn flush(&mut self, id: SlotId) {
         let Some(link) = self
+            .responder
             .connections
             .links
             .get(id)
@@ -21,48 +22,65 @@ impl EventLoop {
             return;
         };
         let share = link.share();
-        if self.books.look_at(link) >= PART {
-            return self.connections.write_later(id);
+        if self.responder.books.look_at(link) >= PART {
+            return self.responder.connections.write_later(id);
         }
-        self.flush_only(id, share);
-        let Some(link) = self.connections.links.get_mut(id) else {
+        self.responder.flush_only(id, share);
+        let Some(link) = self.responder.connections.links.get_mut(id) else {
             return;
         };
-        self.books.leave(link);
+        self.responder.books.leave(link);
         if let Some(memory) = link.connection.reclaim_outbox()
             && memory.capacity() <= KEEP
-            && memory.capacity() > self.connections.lent.outbox.capacity()
+            && memory.capacity() > self.responder.connections.lent.outbox.capacity()
         {
-            self.connections.lent.outbox = memory;
+            self.responder.connections.lent.outbox = memory;
         }
         // With memory that it was lent to read into it is counted when that is given back.
-        if !self.connections.lent.is_out() && link.settle().is_err() {
-            return self.starve(id);
+        if !self.responder.connections.lent.is_out() && link.settle().is_err() {
+            return self.responder.starve(id);
         }
         for session in link.owed() {
-            self.answer_publish(session);
+            self.responder.answer_publish(session);
         }
         if self.set_off(id) {
             // If it is still here after all, it goes on here.
             return self.flush(id);
         }
-        let Some(link) = self.connections.links.get_mut(id) else {
+        let Some(link) = self.responder.connections.links.get_mut(id) else {
             return;
         };
         let may_go_on = link.here.turn == Turn::Paused && !link.here.waits();
         if may_go_on && link.backlog() < HIGH_WATER / 2 {
             link.here.go_on_reading();
             // What was received before is looked at first, in a turn of its own.
-            self.connections.look_again(id);
+            self.responder.connections.look_again(id);
             self.serve(id);
         }
     }
 
+    pub(super) fn flush_dirty(&mut self) {
+        let mut dirty = std::mem::take(&mut self.responder.connections.queues.dirty);
+        dirty.sort_unstable();
+        dirty.dedup();
+        for link in dirty.drain(..) {
+            self.flush(link);
+        }
+        // Flushing gives nobody else anything to send: the memory can be used again.
+        self.responder.connections.queues.dirty = dirty;
+    }
+}
+
+impl Responder {
     /// There is no memory for what waits on a connection: it ends, and the process lives.
     pub(super) fn starve(&mut self, id: SlotId) {
+        let reason = "the server has no memory for more that waits on this connection";
+        self.end_with(id, StatusCode::BadTcpNotEnoughResources, reason);
+    }
+
+    /// Ends a connection, and tells its client why.
+    pub(super) fn end_with(&mut self, id: SlotId, status: StatusCode, reason: &str) {
         if let Some(link) = self.connections.links.get_mut(id) {
-            let reason = "the server has no memory for more that waits on this connection";
-            let status = StatusCode::BadTcpNotEnoughResources;
             link.connection.shut(status, reason);
         }
         self.flush_only(id, usize::MAX);
@@ -93,7 +111,6 @@ impl EventLoop {
         self.books.add(work.spent());
         if let Some(session) = session {
             self.answer_publish(session);
-            self.faults_changed();
         }
         let written = match put {
             Put::Taken(bytes) => {
@@ -125,16 +142,5 @@ impl EventLoop {
                 .schedule_release(id, &mut self.house.timers);
         }
         written
-    }
-
-    pub(super) fn flush_dirty(&mut self) {
-        let mut dirty = std::mem::take(&mut self.connections.queues.dirty);
-        dirty.sort_unstable();
-        dirty.dedup();
-        for link in dirty.drain(..) {
-            self.flush(link);
-        }
-        // Flushing gives nobody else anything to send: the memory can be used again.
-        self.connections.queues.dirty = dirty;
     }
 }

@@ -118,7 +118,7 @@ struct Bench {
 
 fn take_turn(event_loop: &mut EventLoop) {
     let mut events = Events::with_capacity(64);
-    let poll = &mut event_loop.connections.poll;
+    let poll = &mut event_loop.responder.connections.poll;
     poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
     event_loop.take_turn(&events);
 }
@@ -381,8 +381,14 @@ impl Bench {
 
 /// The connection, if it is there.
 fn the_link(event_loop: &EventLoop) -> Option<&Link> {
-    let id = event_loop.connections.links.ids().first().copied()?;
-    event_loop.connections.links.get(id)
+    let id = event_loop
+        .responder
+        .connections
+        .links
+        .ids()
+        .first()
+        .copied()?;
+    event_loop.responder.connections.links.get(id)
 }
 
 /// The payloads of a capture by who sent them: the client's and the server's.
@@ -503,7 +509,7 @@ fn what_tls_has_decrypted_and_nobody_has_read_goes_along() {
     });
     let behind = bench.put(session_of(None));
     bench.say_all_but(0);
-    bench.acceptor.connections.lent.inbox = vec![0; 65_536];
+    bench.acceptor.responder.connections.lent.inbox = vec![0; 65_536];
     let led = bench.led();
     assert!(led.link.socket.has_waiting());
     bench.deliver(led);
