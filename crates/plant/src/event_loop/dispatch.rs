@@ -3,7 +3,7 @@
 use wire::server::RequestId;
 use wire::service::{DecodeError, Request, Response};
 use wire::time::Instant;
-use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
+use wire::types::{DateTime, StatusCode};
 
 use super::between_loops::Decoded;
 use super::books::Books;
@@ -11,9 +11,10 @@ use super::here::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
 use super::{Account, Asked, EventLoop, Responder, SlotId};
+use crate::service::discovery::Discovery;
 use crate::service::served::{Route, Served};
 use crate::service::steps::{Steps, Work};
-use crate::service::{Answer as Answered, DECODED_AT_ONCE, discovery};
+use crate::service::{Answer as Answered, DECODED_AT_ONCE, Desk};
 use crate::space;
 
 impl EventLoop {
@@ -105,12 +106,7 @@ impl EventLoop {
         (account, served): (Account, &Served),
     ) -> bool {
         self.responder.has_come(account);
-        let given = match served.route {
-            Route::Loop => self.dispatch((asked.link, asked.id), body, &mut request),
-            Route::Desk | Route::Walked | Route::Kept => {
-                self.responder.answer(asked.link, &mut request)
-            }
-        };
+        let given = self.answer_by(asked, body, &mut request, served.route);
         let answered = match given {
             Ok(Given::Whole(mut response)) => {
                 let header = response.header_mut();
@@ -137,17 +133,29 @@ impl EventLoop {
         true
     }
 
-    /// The services that have something to do with connections, or with sessions and subscriptions of other loops, and those that
-    /// need no session. All others are answered at the desk of a session.
-    fn dispatch(
+    /// Which way it goes the table says; here are those that have to do with connections, or with sessions and subscriptions of
+    /// other loops.
+    fn answer_by(
         &mut self,
-        (link, id): (SlotId, RequestId),
+        asked: Asked,
         body: &[u8],
         request: &mut Request,
+        route: Route,
     ) -> Result<Given, StatusCode> {
-        match request {
-            Request::CreateSession(request) => self.create_session(link, id, request)?,
-            Request::ActivateSession(request) => {
+        let Asked { link, id, .. } = asked;
+        match (route, request) {
+            (Route::Desk(answer), request) => {
+                let token = space::raw(&request.header().authentication_token);
+                let session = self.responder.session_for(token, link)?;
+                return self.responder.answer(session, |desk| answer(desk, request));
+            }
+            (Route::Open(answer), request) => {
+                return self
+                    .responder
+                    .discover(link, |discovery| answer(discovery, request));
+            }
+            (_, Request::CreateSession(request)) => self.create_session(link, id, request)?,
+            (_, Request::ActivateSession(request)) => {
                 let token = space::raw(&request.request_header.authentication_token);
                 let home = self.loops.home_of(token, &self.shared.homes);
                 if let Some(home) = home.as_ref().filter(|_| self.acceptor.leads) {
@@ -156,44 +164,25 @@ impl EventLoop {
                 }
                 self.activate_session(link, id, request, home)?;
             }
-            Request::CloseSession(request) => self.responder.close_session(link, id, request)?,
-            Request::Republish(request) => self.responder.republish(link, id, request)?,
-            Request::TransferSubscriptions(request) => self.transfer(link, id, request)?,
-            Request::Cancel(request) => self.responder.cancel(link, id, request)?,
-            Request::Call(call) => {
-                let asked = std::mem::take(call);
-                let Some(back) = self.responder.have_checked(link, id, asked, body.len())? else {
-                    // Once the certificates are judged that it is about.
-                    return Ok(Given::Later);
-                };
-                *call = back;
-                return self.responder.answer(link, request);
+            (_, Request::CloseSession(request)) => {
+                self.responder.close_session(link, id, request)?;
             }
-            Request::FindServers(request) => {
-                let there = self.responder.connections.links.get(link);
-                let urls = there.and_then(|there| there.urls(&self.shared));
-                let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
-                let found =
-                    discovery::find_servers(&self.shared, request, urls, self.responder.now.mono);
-                return Ok(Given::Whole(found.into()));
+            (_, Request::Republish(request)) => self.responder.republish(link, id, request)?,
+            (_, Request::TransferSubscriptions(request)) => self.transfer(link, id, request)?,
+            (_, Request::Cancel(request)) => self.responder.cancel(link, id, request)?,
+            (_, Request::Call(request)) => {
+                let asked = std::mem::take(request);
+                let back = self.responder.have_checked(link, id, asked, body.len())?;
+                // Else once the certificates are judged that it is about.
+                if let Some(back) = back {
+                    *request = back;
+                    let token = space::raw(&request.request_header.authentication_token);
+                    let session = self.responder.session_for(token, link)?;
+                    let call = |desk: &mut Desk<'_>| desk.call(request).map(Answered::Steps);
+                    return self.responder.answer(session, call);
+                }
             }
-            Request::GetEndpoints(request) => {
-                let there = self.responder.connections.links.get(link);
-                let urls = there.and_then(|there| there.urls(&self.shared));
-                let found = discovery::get_endpoints(&self.shared, request, urls.as_ref());
-                return Ok(Given::Whole(found.into()));
-            }
-            Request::RegisterServer(request) => {
-                self.responder.register_server(link, &request.server)?;
-                return Ok(Given::Whole(RegisterServerResponse::default().into()));
-            }
-            Request::RegisterServer2(request) => {
-                self.responder.register_server(link, &request.server)?;
-                return Ok(Given::Whole(discovery::registered(request).into()));
-            }
-            // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
-            Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
-            // All others are not answered here.
+            // Those that are walked or kept are not decoded.
             _ => return Err(StatusCode::BadServiceUnsupported),
         }
         Ok(Given::Later)
@@ -201,18 +190,36 @@ impl EventLoop {
 }
 
 impl Responder {
-    /// Services of a session ([`answer`](crate::service::Desk::answer)): answered at once, or one operation after another.
-    fn answer(&mut self, link: SlotId, request: &mut Request) -> Result<Given, StatusCode> {
-        let token = space::raw(&request.header().authentication_token);
-        let number = self.session_for(token, link)?;
-        let desk = self.house.desk(&self.shared, number, self.now);
+    /// Has a request answered at the desk of its session: at once, or one operation after another.
+    fn answer(
+        &mut self,
+        session: SlotId,
+        answer: impl FnOnce(&mut Desk<'_>) -> Result<Answered, StatusCode>,
+    ) -> Result<Given, StatusCode> {
+        let desk = self.house.desk(&self.shared, session, self.now);
         let mut desk = desk.ok_or(StatusCode::BadSessionIdInvalid)?;
-        let answer = desk.answer(request);
-        self.answer_publish(number);
+        let answer = answer(&mut desk);
+        self.answer_publish(session);
         Ok(match answer? {
             Answered::Whole(response) => Given::Whole(response),
-            Answered::Steps(steps) => Given::Steps(number, steps),
+            Answered::Steps(steps) => Given::Steps(session, steps),
         })
+    }
+
+    /// Has a request answered that needs no session.
+    fn discover(
+        &self,
+        link: SlotId,
+        answer: impl FnOnce(&Discovery<'_>) -> Result<Response, StatusCode>,
+    ) -> Result<Given, StatusCode> {
+        let there = self.connections.links.get(link);
+        let discovery = Discovery {
+            shared: &self.shared,
+            urls: there.and_then(|there| there.urls(&self.shared)),
+            peer: there.and_then(|there| there.connection.peer()),
+            now: self.now.mono,
+        };
+        answer(&discovery).map(Given::Whole)
     }
 
     /// Does the first of many operations, mostly all of them.
@@ -259,15 +266,6 @@ impl Responder {
             self.not_sent(account, asked, &error);
         }
         Ok(())
-    }
-
-    fn register_server(&self, link: SlotId, server: &RegisteredServer) -> Result<(), StatusCode> {
-        if !self.shared.config.discovery {
-            return Err(StatusCode::BadServiceUnsupported);
-        }
-        let link = self.connections.links.get(link);
-        let peer = link.and_then(|link| link.connection.peer());
-        self.shared.directory.register(server, peer, self.now.mono)
     }
 }
 

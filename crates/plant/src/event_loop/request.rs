@@ -52,7 +52,7 @@ impl EventLoop {
         let entry = self
             .responder
             .books
-            .begin(served.route == Route::Kept, &self.shared.clock);
+            .begin(matches!(served.route, Route::Kept), &self.shared.clock);
         let account = Account::of(session, served.counted);
         self.responder.has_come(account);
         let work = match served.route {

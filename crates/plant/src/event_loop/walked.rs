@@ -91,7 +91,7 @@ pub(super) fn answer_now(
     let Ok(head) = RequestHead::parse(body) else {
         return Answer::Later;
     };
-    let served = Served::by_type(head.type_id).filter(|it| it.route == Route::Walked);
+    let served = Served::by_type(head.type_id).filter(|it| matches!(it.route, Route::Walked));
     let Some(served) = served else {
         return Answer::Later;
     };
