@@ -78,7 +78,7 @@ pub(super) enum Answer {
 }
 
 /// Answers a Read or a Write while it lies in the receive buffer. What is unusual about it is
-/// left to [`EventLoop::request`], which begins anew. `held_to` is what a shared connection knows of its sessions' limits.
+/// left to [`EventLoop::request`](super::EventLoop::request), which begins anew. `held_to` is what a shared connection knows of its sessions' limits.
 #[inline]
 pub(super) fn answer_now(
     shared: &Shared,
