@@ -103,6 +103,11 @@ impl Timers {
         }
     }
 
+    /// Whether it is time for something.
+    pub fn are_due(&self, now: Instant) -> bool {
+        self.wake().is_some_and(|at| at <= now)
+    }
+
     /// When to wake up. What a fault holds back goes to the microsecond: the last bit of that is
     /// waited for without sleeping.
     pub fn wake(&self) -> Option<Instant> {

@@ -8,8 +8,6 @@ use wire::time::Instant;
 
 /// Those without a session are looked for no sooner than that again.
 const MAKE_ROOM_AGAIN: Duration = Duration::from_millis(20);
-/// Connections beyond the limit that are told so at the same time.
-const REFUSING: usize = 64;
 
 /// The acceptor's part of a loop; others have it empty.
 #[derive(Debug, Default)]
@@ -24,8 +22,6 @@ pub struct Acceptor {
     reserve: Option<std::fs::File>,
     /// When connections without a session were looked for, to make room.
     made_room: Option<Instant>,
-    /// Connections beyond the limit that are being told so.
-    refusing: usize,
 }
 
 impl Acceptor {
@@ -52,17 +48,5 @@ impl Acceptor {
         }
         self.made_room = Some(now);
         true
-    }
-
-    /// Whether one more connection beyond the limit is told so: a few at a time are; a flood is not.
-    pub fn may_refuse(&mut self) -> bool {
-        let may = self.refusing < REFUSING;
-        self.refusing += usize::from(may);
-        may
-    }
-
-    /// One that was told so is gone.
-    pub fn has_refused(&mut self) {
-        self.refusing = self.refusing.saturating_sub(1);
     }
 }

@@ -8,7 +8,7 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::response::encode_fault;
-use super::{Asked, EventLoop, SlotId, Slots};
+use super::{Asked, Responder, SlotId, Slots};
 use crate::diagnostics::{Service, SessionRecord};
 use crate::service::session::Session;
 use crate::shared::Shared;
@@ -73,7 +73,7 @@ impl Account {
     }
 }
 
-impl EventLoop {
+impl Responder {
     /// The account of a session that a request names, whether or not it may.
     pub(super) fn account(&self, token: RawNodeId<'_>, service: Option<Service>) -> Account {
         Account {
@@ -92,7 +92,7 @@ impl EventLoop {
     /// Sends a response.
     pub(super) fn respond_with(&mut self, account: Account, asked: Asked, response: Response) {
         let now = self.now;
-        let Some(there) = self.links.get_mut(asked.link) else {
+        let Some(there) = self.connections.links.get_mut(asked.link) else {
             return;
         };
         let sent = there.respond(asked.id, now.mono, |out| {
@@ -109,7 +109,7 @@ impl EventLoop {
     pub(super) fn fault(&mut self, account: Account, asked: Asked, status: StatusCode) {
         account.failed(&self.shared, &self.house.sessions, asked.handle, status);
         let now = self.now;
-        if let Some(there) = self.links.get_mut(asked.link) {
+        if let Some(there) = self.connections.links.get_mut(asked.link) {
             // A fault of a few bytes fits into every agreement; a channel that ended needs none.
             let _ = there.respond(asked.id, now.mono, |out| {
                 encode_fault(asked.handle, status, now.utc, out);

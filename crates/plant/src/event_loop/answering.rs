@@ -34,7 +34,7 @@ impl Link {
         write: impl FnOnce(&mut Vec<u8>) -> Option<Rest>,
     ) -> Result<(), SendError> {
         let Asked { id, handle, .. } = asked;
-        if let Some(long) = &mut self.long {
+        if let Some(long) = &mut self.here.long {
             let mut body = Vec::new();
             let rest = write(&mut body);
             long.behind.push_back(Behind {
@@ -61,7 +61,7 @@ impl Link {
         if let (Some(unfinished), Some(rest)) = (begun, rest) {
             let most = self.connection.most();
             let asked = (id, handle);
-            self.long = Some(Box::new(Long::new(account, asked, unfinished, rest, most)));
+            self.here.long = Some(Box::new(Long::new(account, asked, unfinished, rest, most)));
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Link {
                 Way::Out(begun.ok_or(SendError::NotOpen)?)
             }
         };
-        self.long = Some(Box::new(Long {
+        self.here.long = Some(Box::new(Long {
             account,
             id,
             handle,
@@ -102,7 +102,7 @@ impl Link {
         // A piece may be less than a chunk, and what is sealed may wait for a chunk in front of it.
         while self.connection.backlog() == 0
             && !work.is_over()
-            && let Some(long) = &mut self.long
+            && let Some(long) = &mut self.here.long
         {
             let measured = long.rest.measure(hall, work);
             if measured == Ok(true) {
@@ -139,7 +139,7 @@ impl Link {
                 (Err(_), _) => Part::Last,
             };
             if !matches!(part, Part::More)
-                && let Some(ended) = self.long.take()
+                && let Some(ended) = self.here.long.take()
             {
                 self.end(*ended, part, hall);
             }

@@ -15,9 +15,10 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::types::StatusCode;
 
 use super::between_loops::Secured;
-use super::link::{Errand, Link, Standing};
+use super::here::Errand;
+use super::link::{Link, Standing};
 use super::socket::Socket;
-use super::{Due, EventLoop, LISTENER, Mail, Post, SlotId, token};
+use super::{Due, EventLoop, LISTENER, Mail, Post, Responder, SlotId};
 use crate::fault::Class;
 use crate::line::{Dialled, Line};
 use crate::shared::random;
@@ -33,9 +34,11 @@ impl EventLoop {
     /// Makes this the acceptor: what accepts connections and keeps them until they want a session. The only loop of a
     /// server keeps them.
     pub fn accept(&mut self, mut listener: TcpListener) -> std::io::Result<()> {
-        self.poll
-            .registry()
-            .register(&mut listener, LISTENER, Interest::READABLE)?;
+        self.responder.connections.poll.registry().register(
+            &mut listener,
+            LISTENER,
+            Interest::READABLE,
+        )?;
         self.acceptor.listener = Some(listener);
         // One that is alone leads nobody on.
         self.acceptor.leads = self.loops.len() > 1;
@@ -63,8 +66,8 @@ impl EventLoop {
             Err(_) => {
                 self.shared.counters.refused_connections.add(1);
                 self.acceptor.accept_and_end();
-                let at = self.now.mono + ACCEPT_AGAIN;
-                self.house.timers.add(at, Due::Accept);
+                let at = self.responder.now.mono + ACCEPT_AGAIN;
+                self.responder.house.timers.add(at, Due::Accept);
                 return false;
             }
         }
@@ -78,7 +81,9 @@ impl EventLoop {
             return None;
         }
         if head.type_id != type_id::CREATE_SESSION_REQUEST {
-            return self.home_of(head.authentication_token);
+            return self
+                .loops
+                .home_of(head.authentication_token, &self.shared.homes);
         }
         self.loops.next_in_turn()
     }
@@ -88,20 +93,20 @@ impl EventLoop {
         let limit = self.shared.config.limits.connections;
         let counters = &self.shared.counters;
         let faults = &self.shared.faults;
-        if faults.want(Class::Connection) && faults.refuses(self.now.mono) {
+        if faults.want(Class::Connection) && faults.refuses(self.responder.now.mono) {
             counters.refused_connections.add(1);
             return;
         }
         if !counters.connections.admit(limit) && !self.admit_for_an_idle_one(limit) {
             let counters = &self.shared.counters;
             counters.refused_connections.add(1);
-            if self.acceptor.may_refuse() {
-                self.adopt(socket, true, None);
+            if self.responder.connections.may_refuse() {
+                self.responder.adopt(socket, true, None);
             }
             return;
         }
         self.shared.counters.cumulated_connections.add(1);
-        self.adopt(socket, false, None);
+        self.responder.adopt(socket, false, None);
     }
 
     /// Takes a connection to a client that was dialled in, if there is room, and the server is there.
@@ -114,7 +119,8 @@ impl EventLoop {
         }
         counters.cumulated_connections.add(1);
         let recorder = self.shared.config.recorder.as_ref();
-        self.adopt(Socket::dialled(socket, recorder), false, Some(line));
+        self.responder
+            .adopt(Socket::dialled(socket, recorder), false, Some(line));
     }
 
     /// Takes a connection in that was opened over TLS, if there is room, and the server is there.
@@ -129,15 +135,17 @@ impl EventLoop {
     /// There are as many as may be: the oldest without a session make room (Part 4, 5.6.2). Where they are with another
     /// loop, who comes next finds it.
     fn admit_for_an_idle_one(&mut self, limit: usize) -> bool {
-        if !self.acceptor.may_make_room(self.now.mono) {
+        if !self.acceptor.may_make_room(self.responder.now.mono) {
             return false;
         }
-        if self.end_idle() == 0 {
+        if self.responder.end_idle() == 0 {
             self.loops.tell_others(|| Mail::EndIdle);
         }
         self.shared.counters.connections.admit(limit)
     }
+}
 
+impl Responder {
     /// Ends the oldest connections over which no session is active and no Publish request of one waits, some at a
     /// time; tells how many. Whoever has only come has a moment to log in: else those who come at the same time would throw
     /// each other out.
@@ -155,12 +163,12 @@ impl EventLoop {
                 waiting.chain([session.link])
             })
             .collect();
-        let links = self.links.ids().into_iter();
+        let links = self.connections.links.ids().into_iter();
         let mut idle: Vec<_> = links
-            .filter_map(|id| Some((self.links.get(id)?, id)))
+            .filter_map(|id| Some((self.connections.links.get(id)?, id)))
             .filter(|(link, id)| {
                 let settled = now.since(link.since) >= TO_LOG_IN;
-                let engaged = link.errand != Errand::None;
+                let engaged = link.here.errand != Errand::None;
                 settled && link.standing != Standing::Refused && !engaged && !active.contains(id)
             })
             .map(|(link, id)| (link.since, id))
@@ -169,13 +177,8 @@ impl EventLoop {
         let limit = self.shared.config.limits.connections;
         idle.truncate((limit / 64).clamp(1, AT_A_TIME));
         for (_, id) in &idle {
-            if let Some(link) = self.links.get_mut(*id) {
-                let reason = "the place is needed for another connection; this one has no session";
-                link.connection
-                    .shut(StatusCode::BadTcpServerTooBusy, reason);
-            }
-            self.flush_only(*id, usize::MAX);
-            self.drop_link(*id);
+            let reason = "the place is needed for another connection; this one has no session";
+            self.end_with(*id, StatusCode::BadTcpServerTooBusy, reason);
         }
         idle.len()
     }
@@ -224,40 +227,13 @@ impl EventLoop {
             .in_scope(|| info!(address = ?link.address(), refused, "connection accepted"));
         let shared = link.is_shared();
         // Others are told when they have said hello.
-        if let Some(id) = self.keep(link).filter(|_| refused && shared) {
-            if let Some(link) = self.links.get_mut(id) {
-                let reason = "there are as many connections as may be";
-                link.connection
-                    .shut(StatusCode::BadTcpServerTooBusy, reason);
-            }
-            self.flush_only(id, usize::MAX);
-            self.drop_link(id);
-        }
-    }
-
-    /// Makes a connection one of this loop's.
-    pub(super) fn keep(&mut self, mut link: Link) -> Option<SlotId> {
-        let registry = self.poll.registry();
-        let mut registered = false;
-        let id = self.links.insert_with(|id| {
-            registered = link.socket.register(registry, token(id)).is_ok();
-            link
-        });
-        match registered {
-            true => {
-                self.schedule(id);
-                // What came in part before has its time from now on, whether more comes or not.
-                let waits =
-                    |link: &Link| link.socket.has_waiting() || link.socket.partial().is_some();
-                if self.links.get(id).is_some_and(waits) {
-                    self.look_again(id);
-                }
-                Some(id)
-            }
-            false => {
-                self.drop_link(id);
-                None
-            }
+        if let Some(id) = self
+            .connections
+            .keep(link, &mut self.house.timers)
+            .filter(|_| refused && shared)
+        {
+            let reason = "there are as many connections as may be";
+            self.end_with(id, StatusCode::BadTcpServerTooBusy, reason);
         }
     }
 }

@@ -101,14 +101,14 @@ impl Books {
     /// This connection is looked at: what was done for it in this turn before counts. Tells how much that was.
     #[inline]
     pub fn look_at(&mut self, link: &Link) -> usize {
-        self.worked = link.worked(self.turns);
+        self.worked = link.here.worked(self.turns);
         self.worked
     }
 
     /// What was done for this connection counts when it is looked at once more.
     #[inline]
     pub fn leave(&self, link: &mut Link) {
-        link.has_worked(self.turns, self.worked);
+        link.here.has_worked(self.turns, self.worked);
     }
 
     /// Work that was done in this turn for the connection that is looked at.

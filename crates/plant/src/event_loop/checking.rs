@@ -8,14 +8,37 @@ use wire::server::RequestId;
 use wire::types::{CallRequest, StatusCode};
 
 use super::between_loops::Checked;
-use super::link::Errand;
-use super::{Account, Asked, EventLoop, Mail, SlotId};
+use super::here::Errand;
+use super::{Account, Asked, EventLoop, Mail, Responder, SlotId};
 use crate::diagnostics::Service;
 use crate::service::check;
 use crate::service::steps::Making;
 use crate::space;
 
 impl EventLoop {
+    /// The certificates of a request were judged.
+    pub(super) fn checked(&mut self, link: SlotId, checked: Checked) {
+        let Some(there) = self.responder.connections.links.get_mut(link) else {
+            return;
+        };
+        there.here.errand = Errand::None;
+        there.here.busy = there.here.busy.saturating_sub(1);
+        self.responder.books.look_at(there);
+        let (id, handle) = (checked.id, checked.request.request_header.request_handle);
+        let token = space::raw(&checked.request.request_header.authentication_token);
+        let account = self.responder.account(token, Some(Service::Call));
+        let asked = Asked { link, id, handle };
+        if let Err(status) = self.responder.answer_checked(account, asked, checked) {
+            self.responder.fault(account, asked, status);
+        }
+        if let Some(there) = self.responder.connections.links.get_mut(link) {
+            self.responder.books.leave(there);
+        }
+        self.flush(link);
+    }
+}
+
+impl Responder {
     /// Has the certificates of a request judged. Gives it back if it has none, or is to be refused anyway.
     pub(super) fn have_checked(
         &mut self,
@@ -31,9 +54,9 @@ impl EventLoop {
         let methods = request.methods_to_call.as_ref().map_or(0, Vec::len);
         let token = space::raw(&request.request_header.authentication_token);
         let session = self.session_for(token, link)?;
-        let post = self.post();
+        let post = self.connections.post.clone();
         let (Some(there), Some(session)) = (
-            self.links.get_mut(link),
+            self.connections.links.get_mut(link),
             self.house.sessions.get_mut(session),
         ) else {
             return Ok(Some(request));
@@ -48,8 +71,8 @@ impl EventLoop {
         };
         let mut held = Making::default();
         held.is(bytes, &session.budget)?;
-        there.errand = Errand::Proving;
-        there.busy += 1;
+        there.here.errand = Errand::Proving;
+        there.here.busy += 1;
         let asks = shared.config.trust.asks_for_others();
         let work = move || {
             let judge = |certificate: &[u8]| shared.config.trust.check(certificate);
@@ -66,31 +89,10 @@ impl EventLoop {
             post.send(Mail::Checked(link, Box::new(checked)));
         };
         match asks {
-            true => self.pool.wait_for_others(work),
-            false => self.pool.submit(work),
+            true => self.connections.pool.wait_for_others(work),
+            false => self.connections.pool.submit(work),
         }
         Ok(None)
-    }
-
-    /// The certificates of a request were judged.
-    pub(super) fn checked(&mut self, link: SlotId, checked: Checked) {
-        let Some(there) = self.links.get_mut(link) else {
-            return;
-        };
-        there.errand = Errand::None;
-        there.busy = there.busy.saturating_sub(1);
-        self.books.look_at(there);
-        let (id, handle) = (checked.id, checked.request.request_header.request_handle);
-        let token = space::raw(&checked.request.request_header.authentication_token);
-        let account = self.account(token, Some(Service::Call));
-        let asked = Asked { link, id, handle };
-        if let Err(status) = self.answer_checked(account, asked, checked) {
-            self.fault(account, asked, status);
-        }
-        if let Some(there) = self.links.get_mut(link) {
-            self.books.leave(there);
-        }
-        self.flush(link);
     }
 
     fn answer_checked(

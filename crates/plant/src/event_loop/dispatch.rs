@@ -1,66 +1,42 @@
 //! Services whose request is decoded: which of them answers it, and how.
 
-use std::sync::Arc;
-
 use wire::server::RequestId;
 use wire::service::{DecodeError, Request, Response};
 use wire::time::Instant;
-use wire::types::{DateTime, RegisterServerResponse, RegisteredServer, StatusCode};
+use wire::types::{DateTime, StatusCode};
 
 use super::between_loops::Decoded;
 use super::books::Books;
-use super::link::Errand;
+use super::here::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
-use super::{Account, Asked, EventLoop, Mail, SlotId};
+use super::{Account, Asked, EventLoop, Responder, SlotId};
+use crate::service::discovery::Discovery;
 use crate::service::served::{Route, Served};
 use crate::service::steps::{Steps, Work};
-use crate::service::{Answer as Answered, DECODED_AT_ONCE, discovery};
+use crate::service::{Answer as Answered, DECODED_AT_ONCE, Desk};
 use crate::space;
 
 impl EventLoop {
     /// Services whose request is decoded first: by a helper if it is long.
     pub(super) fn decode(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
         if body.len() > DECODED_AT_ONCE {
-            return self.have_decoded(link, id, body);
+            return self.responder.connections.have_decoded(link, id, body);
         }
         let begun = self.shared.clock.now().mono;
         let decoded = Request::decode(body, &self.shared.decoding);
         self.decoded(link, id, body, (decoded, begun));
     }
 
-    /// Millions of values in a request take a hundred milliseconds. What the connection asks next waits meanwhile.
-    fn have_decoded(&mut self, link: SlotId, id: RequestId, body: &[u8]) {
-        let Some(there) = self.links.get_mut(link) else {
-            return;
-        };
-        there.errand = Errand::Decoding(body.len());
-        there.busy += 1;
-        let (shared, post, mut body) = (Arc::clone(&self.shared), self.post(), body.to_vec());
-        self.pool.submit(move || {
-            let result = Request::decode(&body, &shared.decoding);
-            let served = result.as_ref().ok().and_then(Served::of);
-            let walked = served.is_some_and(Served::is_walked);
-            if let (true, Ok(request)) = (walked, &result) {
-                body.clear();
-                // Nothing of it can be too much to be written again.
-                let _ = request.encode(&mut body);
-            }
-            let result = if walked { None } else { Some(result) };
-            let decoded = Decoded { id, body, result };
-            post.send(Mail::Decoded(link, Box::new(decoded)));
-        });
-    }
-
     /// A helper has decoded a request.
     pub(super) fn goes_on_with(&mut self, link: SlotId, decoded: Decoded) {
         let Decoded { id, body, result } = decoded;
-        let Some(there) = self.links.get_mut(link) else {
+        let Some(there) = self.responder.connections.links.get_mut(link) else {
             return;
         };
-        there.errand = Errand::None;
-        there.busy = there.busy.saturating_sub(1);
-        self.books.look_at(there);
+        there.here.errand = Errand::None;
+        there.here.busy = there.here.busy.saturating_sub(1);
+        self.responder.books.look_at(there);
         match result {
             Some(result) => {
                 let begun = self.shared.clock.now().mono;
@@ -68,8 +44,8 @@ impl EventLoop {
             }
             None => self.request(link, id, &body),
         }
-        if let Some(there) = self.links.get_mut(link) {
-            self.books.leave(there);
+        if let Some(there) = self.responder.connections.links.get_mut(link) {
+            self.responder.books.leave(there);
         }
         self.flush(link);
     }
@@ -87,7 +63,7 @@ impl EventLoop {
             Err(error) => {
                 let handle = error.request_handle.unwrap_or(0);
                 let asked = Asked { link, id, handle };
-                return self.fault(Account::NOBODY, asked, error.status());
+                return self.responder.fault(Account::NOBODY, asked, error.status());
             }
         };
         let asked = Asked {
@@ -97,21 +73,27 @@ impl EventLoop {
         };
         let token = space::raw(&request.header().authentication_token);
         let Some(served) = Served::of(&request) else {
-            return self.fault(Account::NOBODY, asked, StatusCode::BadServiceUnsupported);
+            return self
+                .responder
+                .fault(Account::NOBODY, asked, StatusCode::BadServiceUnsupported);
         };
-        let account = self.account(token, served.counted);
+        let account = self.responder.account(token, served.counted);
         let creates = matches!(request, Request::CreateSession(_));
         if served.is_walked() || (creates && self.acceptor.leads) {
             // Its type was spelled out in another way than usual; now it is not.
             let mut body = Vec::new();
             return match request.encode(&mut body) {
                 Ok(()) => self.request(link, id, &body),
-                Err(_) => self.fault(account, asked, StatusCode::BadDecodingError),
+                Err(_) => self
+                    .responder
+                    .fault(account, asked, StatusCode::BadDecodingError),
             };
         }
         if self.answer_decoded(asked, body, request, (account, served)) {
             let entry = Books::begun(begun);
-            self.books.end(entry, served.task, 0, &self.shared.clock);
+            self.responder
+                .books
+                .end(entry, served.task, 0, &self.shared.clock);
         }
     }
 
@@ -123,109 +105,121 @@ impl EventLoop {
         mut request: Request,
         (account, served): (Account, &Served),
     ) -> bool {
-        self.has_come(account);
-        let given = match served.route {
-            Route::Loop => self.dispatch((asked.link, asked.id), body, &mut request),
-            Route::Desk | Route::Walked | Route::Kept => self.answer(asked.link, &mut request),
-        };
+        self.responder.has_come(account);
+        let given = self.answer_by(asked, body, &mut request, served.route);
         let answered = match given {
             Ok(Given::Whole(mut response)) => {
                 let header = response.header_mut();
                 header.request_handle = asked.handle;
-                header.timestamp = DateTime::from(self.now.utc);
-                self.respond_with(account, asked, response);
+                header.timestamp = DateTime::from(self.responder.now.utc);
+                self.responder.respond_with(account, asked, response);
                 Ok(())
             }
             Ok(Given::Steps(session, steps)) => {
-                self.take_steps(account, asked, session, (steps, body.len()))
+                self.responder
+                    .take_steps(account, asked, session, (steps, body.len()))
             }
             Ok(Given::Later) => Ok(()),
             Ok(Given::Elsewhere) => return false,
             Err(status) => Err(status),
         };
         if let Err(status) = answered {
-            self.fault(account, asked, status);
+            self.responder.fault(account, asked, status);
         }
         if body.len() > DECODED_AT_ONCE {
             // What nobody took of it may take as long to forget as to decode.
-            self.pool.forget(request);
+            self.responder.connections.pool.forget(request);
         }
         true
     }
 
-    /// The services that have something to do with connections, or with sessions and subscriptions of other loops, and those that
-    /// need no session. All others are answered at the desk of a session.
-    fn dispatch(
+    /// Which way it goes the table says; here are those that have to do with connections, or with sessions and subscriptions of
+    /// other loops.
+    fn answer_by(
         &mut self,
-        (link, id): (SlotId, RequestId),
+        asked: Asked,
         body: &[u8],
         request: &mut Request,
+        route: Route,
     ) -> Result<Given, StatusCode> {
-        match request {
-            Request::CreateSession(request) => self.create_session(link, id, request)?,
-            Request::ActivateSession(request) => {
+        let Asked { link, id, .. } = asked;
+        match (route, request) {
+            (Route::Desk(answer), request) => {
+                let token = space::raw(&request.header().authentication_token);
+                let session = self.responder.session_for(token, link)?;
+                return self.responder.answer(session, |desk| answer(desk, request));
+            }
+            (Route::Open(answer), request) => {
+                return self
+                    .responder
+                    .discover(link, |discovery| answer(discovery, request));
+            }
+            (_, Request::CreateSession(request)) => self.create_session(link, id, request)?,
+            (_, Request::ActivateSession(request)) => {
                 let token = space::raw(&request.request_header.authentication_token);
-                let home = self.home_of(token);
+                let home = self.loops.home_of(token, &self.shared.homes);
                 if let Some(home) = home.as_ref().filter(|_| self.acceptor.leads) {
                     self.lead(link, home, id, body);
                     return Ok(Given::Elsewhere);
                 }
                 self.activate_session(link, id, request, home)?;
             }
-            Request::CloseSession(request) => self.close_session(link, id, request)?,
-            Request::Republish(request) => self.republish(link, id, request)?,
-            Request::TransferSubscriptions(request) => self.transfer(link, id, request)?,
-            Request::Cancel(request) => self.cancel(link, id, request)?,
-            Request::Call(call) => {
-                let asked = std::mem::take(call);
-                let Some(back) = self.have_checked(link, id, asked, body.len())? else {
-                    // Once the certificates are judged that it is about.
-                    return Ok(Given::Later);
-                };
-                *call = back;
-                return self.answer(link, request);
+            (_, Request::CloseSession(request)) => {
+                self.responder.close_session(link, id, request)?;
             }
-            Request::FindServers(request) => {
-                let there = self.links.get(link);
-                let urls = there.and_then(|there| there.urls(&self.shared));
-                let urls = urls.as_ref().unwrap_or(&self.shared.advertised.urls);
-                let found = discovery::find_servers(&self.shared, request, urls, self.now.mono);
-                return Ok(Given::Whole(found.into()));
+            (_, Request::Republish(request)) => self.responder.republish(link, id, request)?,
+            (_, Request::TransferSubscriptions(request)) => self.transfer(link, id, request)?,
+            (_, Request::Cancel(request)) => self.responder.cancel(link, id, request)?,
+            (_, Request::Call(request)) => {
+                let asked = std::mem::take(request);
+                let back = self.responder.have_checked(link, id, asked, body.len())?;
+                // Else once the certificates are judged that it is about.
+                if let Some(back) = back {
+                    *request = back;
+                    let token = space::raw(&request.request_header.authentication_token);
+                    let session = self.responder.session_for(token, link)?;
+                    let call = |desk: &mut Desk<'_>| desk.call(request).map(Answered::Steps);
+                    return self.responder.answer(session, call);
+                }
             }
-            Request::GetEndpoints(request) => {
-                let there = self.links.get(link);
-                let urls = there.and_then(|there| there.urls(&self.shared));
-                let found = discovery::get_endpoints(&self.shared, request, urls.as_ref());
-                return Ok(Given::Whole(found.into()));
-            }
-            Request::RegisterServer(request) => {
-                self.register_server(link, &request.server)?;
-                return Ok(Given::Whole(RegisterServerResponse::default().into()));
-            }
-            Request::RegisterServer2(request) => {
-                self.register_server(link, &request.server)?;
-                return Ok(Given::Whole(discovery::registered(request).into()));
-            }
-            // Part 4, 5.5.3: of discovery servers that listen to their network, and without a session as well.
-            Request::FindServersOnNetwork(_) => return Err(StatusCode::BadServiceUnsupported),
-            // All others are not answered here.
+            // Those that are walked or kept are not decoded.
             _ => return Err(StatusCode::BadServiceUnsupported),
         }
         Ok(Given::Later)
     }
+}
 
-    /// Services of a session ([`answer`](crate::service::Desk::answer)): answered at once, or one operation after another.
-    fn answer(&mut self, link: SlotId, request: &mut Request) -> Result<Given, StatusCode> {
-        let token = space::raw(&request.header().authentication_token);
-        let number = self.session_for(token, link)?;
-        let desk = self.house.desk(&self.shared, number, self.now);
+impl Responder {
+    /// Has a request answered at the desk of its session: at once, or one operation after another.
+    fn answer(
+        &mut self,
+        session: SlotId,
+        answer: impl FnOnce(&mut Desk<'_>) -> Result<Answered, StatusCode>,
+    ) -> Result<Given, StatusCode> {
+        let desk = self.house.desk(&self.shared, session, self.now);
         let mut desk = desk.ok_or(StatusCode::BadSessionIdInvalid)?;
-        let answer = desk.answer(request);
-        self.answer_publish(number);
+        let answer = answer(&mut desk);
+        self.answer_publish(session);
         Ok(match answer? {
             Answered::Whole(response) => Given::Whole(response),
-            Answered::Steps(steps) => Given::Steps(number, steps),
+            Answered::Steps(steps) => Given::Steps(session, steps),
         })
+    }
+
+    /// Has a request answered that needs no session.
+    fn discover(
+        &self,
+        link: SlotId,
+        answer: impl FnOnce(&Discovery<'_>) -> Result<Response, StatusCode>,
+    ) -> Result<Given, StatusCode> {
+        let there = self.connections.links.get(link);
+        let discovery = Discovery {
+            shared: &self.shared,
+            urls: there.and_then(|there| there.urls(&self.shared)),
+            peer: there.and_then(|there| there.connection.peer()),
+            now: self.now.mono,
+        };
+        answer(&discovery).map(Given::Whole)
     }
 
     /// Does the first of many operations, mostly all of them.
@@ -237,13 +231,13 @@ impl EventLoop {
         (mut steps, request): (Steps, usize),
     ) -> Result<(), StatusCode> {
         let (now, handle) = (self.now, asked.handle);
-        let link = self.links.get_mut(asked.link);
+        let link = self.connections.links.get_mut(asked.link);
         let desk = self.house.desk(&self.shared, session, now);
         let (Some(there), Some(mut desk)) = (link, desk) else {
             return Ok(());
         };
         if request > DECODED_AT_ONCE {
-            steps.forgotten_by(&self.pool);
+            steps.forgotten_by(&self.connections.pool);
         }
         steps.draw_on(&desk.session.budget, request)?;
         let mut failed = None;
@@ -268,20 +262,10 @@ impl EventLoop {
         }
         self.books.add(work.spent());
         self.answer_publish(session);
-        self.faults_changed();
         if let Err(error) = sent {
             self.not_sent(account, asked, &error);
         }
         Ok(())
-    }
-
-    fn register_server(&self, link: SlotId, server: &RegisteredServer) -> Result<(), StatusCode> {
-        if !self.shared.config.discovery {
-            return Err(StatusCode::BadServiceUnsupported);
-        }
-        let link = self.links.get(link);
-        let peer = link.and_then(|link| link.connection.peer());
-        self.shared.directory.register(server, peer, self.now.mono)
     }
 }
 

@@ -13,7 +13,7 @@ use wire::time::Instant;
 
 use super::link::Link;
 use super::slower::Slower;
-use super::{Account, Asked, Due, EventLoop, Mail, SlotId};
+use super::{Account, Asked, Due, EventLoop, Mail, Responder, SlotId};
 use crate::fault::{Class, RequestFate, Tick};
 use crate::service::served::Served;
 
@@ -42,9 +42,9 @@ impl EventLoop {
             return self.decode(link, id, body);
         };
         let faults = &self.shared.faults;
-        self.books.came(head.type_id, faults);
+        self.responder.books.came(head.type_id, faults);
         if faults.want(Class::Request) {
-            let fate = faults.request(head.type_id, self.now.mono);
+            let fate = faults.request(head.type_id, self.responder.now.mono);
             if fate != RequestFate::default() && !self.suffers(link, id, body, &head, fate) {
                 return;
             }
@@ -74,10 +74,10 @@ impl EventLoop {
             self.stall_all(time);
         }
         if fate.disconnect || fate.restart.is_some() {
-            self.cut(link);
+            self.responder.connections.cut(link);
             return false;
         }
-        let Some(there) = self.links.get_mut(link) else {
+        let Some(there) = self.responder.connections.links.get_mut(link) else {
             return false;
         };
         let astray = there.astray.get_or_insert_default();
@@ -91,9 +91,9 @@ impl EventLoop {
             let request = Request::decode(body, &self.shared.decoding).ok();
             let served = request.as_ref().and_then(Served::of);
             let service = served.and_then(|it| it.counted);
-            let account = self.account(head.authentication_token, service);
-            self.has_come(account);
-            self.fault(account, asked, status);
+            let account = self.responder.account(head.authentication_token, service);
+            self.responder.has_come(account);
+            self.responder.fault(account, asked, status);
             return false;
         }
         // One that shares its thread stands still from its next turn on, and answers this behind that.
@@ -103,14 +103,6 @@ impl EventLoop {
                 false
             }
             None => true,
-        }
-    }
-
-    /// Ends a connection without a word.
-    pub(super) fn cut(&mut self, id: SlotId) {
-        if let Some(link) = self.links.get_mut(id) {
-            link.connection.lost();
-            self.drop_link(id);
         }
     }
 
@@ -129,8 +121,8 @@ impl EventLoop {
             return;
         }
         loop {
-            self.now = self.shared.clock.now();
-            let left = until.since(self.now.mono);
+            self.responder.now = self.shared.clock.now();
+            let left = until.since(self.responder.now.mono);
             if left.is_zero() || self.shared.status.is_over() {
                 return;
             }
@@ -143,34 +135,16 @@ impl EventLoop {
         }
     }
 
-    /// Sees to it that what a connection holds back goes when it is time.
-    pub(super) fn schedule_release(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        let Some(astray) = &link.astray else {
-            return;
-        };
-        match astray.due() {
-            Some(at) if link.release.is_none_or(|there| at < there) => {
-                link.release = Some(at);
-                self.house.timers.add(at, Due::Release(id));
-            }
-            None if astray.is_empty() => link.astray = None,
-            _ => {}
-        }
-    }
-
     /// What a connection held back until now goes its way.
     pub(super) fn release(&mut self, id: SlotId) {
-        let now = self.now.mono;
-        let leaves = |link: &Link| link.leaving.is_some();
-        if self.links.get(id).is_some_and(leaves) {
+        let now = self.responder.now.mono;
+        let leaves = |link: &Link| link.here.leaving.is_some();
+        if self.responder.connections.links.get(id).is_some_and(leaves) {
             return;
         }
         // The connection may move with a request: what is left goes along, and is released there.
-        while let Some(link) = self.links.get_mut(id)
-            && link.leaving.is_none()
+        while let Some(link) = self.responder.connections.links.get_mut(id)
+            && link.here.leaving.is_none()
         {
             let released = link.release(now);
             for (request, handle, error) in released.failed {
@@ -179,7 +153,7 @@ impl EventLoop {
                     id: request,
                     handle,
                 };
-                self.not_sent(Account::NOBODY, asked, &error);
+                self.responder.not_sent(Account::NOBODY, asked, &error);
             }
             let Some((request, body)) = released.request else {
                 break;
@@ -191,7 +165,7 @@ impl EventLoop {
 
     /// Something goes wrong by the clock.
     pub(super) fn fault_due(&mut self) {
-        for tick in self.shared.faults.tick(self.now.mono) {
+        for tick in self.shared.faults.tick(self.responder.now.mono) {
             warn!(?tick, "a fault rule is due");
             match tick {
                 Tick::Stall(time) => self.stall_all(time),
@@ -199,11 +173,10 @@ impl EventLoop {
                 Tick::Cut(id) => self.loops.tell_all(|| Mail::Cut(id)),
             }
         }
-        self.schedule_faults();
+        self.responder.schedule_faults();
     }
 
-    /// After a request that may have changed the faults: the first loop drives those that go by
-    /// the clock.
+    /// After a turn that may have changed the faults: the first loop drives those that go by the clock.
     pub(super) fn faults_changed(&mut self) {
         let known = self.shared.faults.generation();
         if std::mem::replace(&mut self.struck.known, known) != known
@@ -213,50 +186,37 @@ impl EventLoop {
         }
     }
 
-    /// Sees to it that what goes wrong by the clock does so in time.
-    pub(super) fn schedule_faults(&mut self) {
-        if let Some(at) = self.shared.faults.due(self.now.mono) {
-            self.house.timers.add(at, Due::Fault);
-        }
-    }
-
-    /// Cuts those connections that a fault names.
-    pub(super) fn cut_some(&mut self, fault: u32) {
-        for id in self.links.ids() {
-            if self.shared.faults.cuts(fault, self.now.mono) {
-                self.cut(id);
-            }
-        }
-    }
-
     /// Loses all connections, sessions and subscriptions, and is away for a time. Values stay:
     /// they follow from the clock, or somebody wrote them.
     pub(super) fn begin_anew(&mut self, away: Duration) {
-        for id in self.links.ids() {
-            self.cut(id);
+        for id in self.responder.connections.links.ids() {
+            self.responder.connections.cut(id);
         }
-        for id in self.house.sessions.ids() {
-            self.end_session(id, true);
+        for id in self.responder.house.sessions.ids() {
+            self.responder.end_session(id, true);
         }
-        let left: Vec<u32> = self.house.subscriptions.keys().copied().collect();
+        let left: Vec<u32> = self.responder.house.subscriptions.keys().copied().collect();
         for id in left {
-            self.house.forget_subscription(id, &self.shared);
+            self.responder.house.forget_subscription(id, &self.shared);
         }
-        self.queues.again.clear();
-        self.queues.unwritten.clear();
-        self.forget_unauthenticated();
-        let back = self.now.mono + away;
+        self.responder.connections.forget_waiting();
+        let back = self.responder.now.mono + away;
         if let Some(mut listener) = self.acceptor.listener.take() {
             self.acceptor.away = listener.local_addr().ok().map(|address| (address, back));
             // One that was never registered is closed all the same.
-            let _ = self.poll.registry().deregister(&mut listener);
-            self.house.timers.add(back, Due::Listen);
+            let _ = self
+                .responder
+                .connections
+                .poll
+                .registry()
+                .deregister(&mut listener);
+            self.responder.house.timers.add(back, Due::Listen);
         } else if let Some((_, there)) = &mut self.acceptor.away
             && *there < back
         {
             // It was away already, and is for longer now.
             *there = back;
-            self.house.timers.add(back, Due::Listen);
+            self.responder.house.timers.add(back, Due::Listen);
         }
     }
 
@@ -265,19 +225,29 @@ impl EventLoop {
         let Some((address, back)) = self.acceptor.away else {
             return;
         };
-        if self.now.mono < back {
+        if self.responder.now.mono < back {
             return;
         }
         let listening = TcpListener::bind(address).and_then(|listener| self.accept(listener));
         match listening {
             Ok(()) => {
                 self.acceptor.away = None;
-                self.shared.status.begins(self.now.utc);
+                self.shared.status.begins(self.responder.now.utc);
             }
             Err(_) => self
+                .responder
                 .house
                 .timers
-                .add(self.now.mono + LISTEN_AGAIN, Due::Listen),
+                .add(self.responder.now.mono + LISTEN_AGAIN, Due::Listen),
+        }
+    }
+}
+
+impl Responder {
+    /// Sees to it that what goes wrong by the clock does so in time.
+    pub(super) fn schedule_faults(&mut self) {
+        if let Some(at) = self.shared.faults.due(self.now.mono) {
+            self.house.timers.add(at, Due::Fault);
         }
     }
 }

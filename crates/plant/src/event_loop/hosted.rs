@@ -56,9 +56,13 @@ impl EventLoop {
             self.struck.still = None;
         }
         // Lent by the thread; the second time it is given back.
-        swap(&mut self.lent, &mut desk.lent);
+        swap(&mut self.responder.connections.lent, &mut desk.lent);
         let mut events = std::mem::replace(&mut desk.events, Events::with_capacity(0));
-        let polled = self.poll.poll(&mut events, Some(Duration::ZERO));
+        let polled = self
+            .responder
+            .connections
+            .poll
+            .poll(&mut events, Some(Duration::ZERO));
         let full = events.iter().count() >= EVENTS;
         let next = match polled {
             Ok(()) => {
@@ -69,7 +73,7 @@ impl EventLoop {
             Err(_) => Next::Over,
         };
         desk.events = events;
-        swap(&mut self.lent, &mut desk.lent);
+        swap(&mut self.responder.connections.lent, &mut desk.lent);
         next
     }
 
@@ -90,6 +94,6 @@ impl EventLoop {
 impl std::os::fd::AsRawFd for EventLoop {
     /// Its poll, for the poll of the thread.
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
-        self.poll.as_raw_fd()
+        self.responder.connections.poll.as_raw_fd()
     }
 }

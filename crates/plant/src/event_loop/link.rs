@@ -13,8 +13,8 @@ use wire::types::{MessageSecurityMode, StatusCode};
 
 use super::SlotId;
 use super::astray::{Astray, Released};
-use super::long::{Hall, Long, PIECE};
-use super::ready::Ready;
+use super::here::{Errand, Here};
+use super::long::{Hall, PIECE};
 use super::socket::Socket;
 use crate::advertise::Urls;
 use crate::counters::Counters;
@@ -45,28 +45,6 @@ pub enum Standing {
     Known,
 }
 
-/// Whether what comes on a connection is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// As it comes.
-    Open,
-    /// Not until its answers were taken, or what it waits for is done.
-    Paused,
-    /// Not until it is its turn among those that have more to write although nothing happens on them.
-    Queued,
-}
-
-/// What helpers do for a request of a connection. What comes behind it waits, so that each connection has one of them at work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Errand {
-    /// Nothing.
-    None,
-    /// They are at a signature, a password or certificates.
-    Proving,
-    /// They decode a request of so many bytes.
-    Decoding(usize),
-}
-
 /// A connection.
 pub struct Link {
     pub socket: Socket,
@@ -77,34 +55,14 @@ pub struct Link {
     pub endpoint_url: String,
     /// Whose it is.
     pub standing: Standing,
-    /// Whether its requests are looked at.
-    pub turn: Turn,
-    /// What helpers do for it.
-    pub errand: Errand,
-    /// The longest responses that its sessions take (Part 4, 5.7.2), of those that do not take any.
-    pub limits: Vec<(SlotId, u32)>,
-    /// What happened on it that it was not looked at for, as it has no session yet.
-    pub waiting: Option<Ready>,
-    /// Work that was done for it in which turn of its loop.
-    worked: (u64, usize),
-    /// When it is looked at next.
-    pub timer: Option<Instant>,
-    /// Steps of its channel that helpers are at.
-    pub busy: u32,
     /// When it came.
     pub since: Instant,
     /// That it was refused is written down already.
     pub noted: bool,
-    /// It is to move to another loop with this request, once nothing is under way for it.
-    pub leaving: Option<(RequestId, Vec<u8>)>,
-    /// An answer that is made as it is taken.
-    pub long: Option<Box<Long>>,
     /// What faults have made of its requests and responses.
     pub astray: Option<Box<Astray>>,
-    /// When what is held back is looked at next.
-    pub release: Option<Instant>,
-    /// Sessions whose Publish requests are answered when it has taken what waits.
-    owed: Vec<SlotId>,
+    /// What it is to the loop that has it.
+    pub here: Here,
     /// Of the memory budget, for what waits in either direction.
     held: Held,
 }
@@ -140,20 +98,10 @@ impl Link {
             line: None,
             endpoint_url: String::new(),
             standing: Standing::Nobodys,
-            turn: Turn::Open,
-            errand: Errand::None,
-            limits: Vec::new(),
-            waiting: None,
-            worked: (0, 0),
-            timer: None,
-            busy: 0,
             since,
             noted: false,
-            leaving: None,
-            long: None,
             astray: None,
-            release: None,
-            owed: Vec::new(),
+            here: Here::default(),
             held,
         }
     }
@@ -175,86 +123,31 @@ impl Link {
         self.connection.channel_id() == wss::CHANNEL_ID
     }
 
-    /// Whether nothing more is read of it for now.
-    pub fn is_paused(&self) -> bool {
-        self.turn != Turn::Open
-    }
-
-    /// Nothing more is read of it for now.
-    pub fn pause(&mut self) {
-        if self.turn == Turn::Open {
-            self.turn = Turn::Paused;
-        }
-    }
-
-    /// More is read of it, unless it waits for its turn.
-    pub fn go_on_reading(&mut self) {
-        if self.turn == Turn::Paused {
-            self.turn = Turn::Open;
-        }
-    }
-
-    /// Whether something has to be done first for what it asked before.
-    pub fn waits(&self) -> bool {
-        self.long.is_some() || self.leaving.is_some() || self.errand != Errand::None
-    }
-
-    /// Whether something is under way for it in this loop: it cannot move then.
-    pub fn is_engaged(&self) -> bool {
-        self.busy > 0 || self.long.is_some() || self.errand != Errand::None
-    }
-
-    /// Work that was done for it in this turn.
-    pub fn worked(&self, turn: u64) -> usize {
-        match self.worked {
-            (of, work) if of == turn => work,
-            _ => 0,
-        }
-    }
-
-    /// So much work was done for it in this turn.
-    pub fn has_worked(&mut self, turn: u64, work: usize) {
-        self.worked = (turn, work);
-    }
-
-    /// A session goes on to publish when its client has taken what waits.
-    pub fn owes(&mut self, session: SlotId) {
-        if !self.owed.contains(&session) {
-            self.owed.push(session);
-        }
-    }
-
-    /// Forgets the loop that it comes from: its turn, its timers and its sessions.
+    /// Has come to another loop, where nothing is known of the one that it comes from.
     pub fn forget_loop(&mut self) {
+        let left = std::mem::take(&mut self.here);
         debug_assert!(
-            !self.is_engaged(),
-            "this loop has something under way for it"
+            !left.is_engaged(),
+            "what is under way for it comes back elsewhere"
         );
-        debug_assert!(self.leaving.is_none(), "it leaves with what it waited with");
-        self.turn = Turn::Open;
-        self.worked = (0, 0);
-        self.timer = None;
-        self.release = None;
-        self.waiting = None;
-        self.owed.clear();
-        if !self.limits.is_empty() {
-            self.limits.clear();
+        debug_assert!(left.leaving.is_none(), "it leaves with what it waited with");
+        if !left.limits.is_empty() {
             self.limit();
         }
     }
 
-    /// Those sessions, if it has.
+    /// Sessions that go on to publish, if it has taken what waits.
     pub fn owed(&mut self) -> Vec<SlotId> {
-        match self.owed.is_empty() || self.backlog() >= HIGH_WATER / 2 {
+        match self.here.owes_nobody() || self.backlog() >= HIGH_WATER / 2 {
             true => Vec::new(),
-            false => std::mem::take(&mut self.owed),
+            false => self.here.owed(),
         }
     }
 
     /// Counts what waits, and was not looked at or not written.
     #[inline]
     pub fn settle(&mut self) -> Result<(), Spent> {
-        let decoding = match self.errand {
+        let decoding = match self.here.errand {
             Errand::Decoding(bytes) => bytes,
             Errand::None | Errand::Proving => 0,
         };
@@ -266,7 +159,7 @@ impl Link {
     /// who shares a connection is one client.
     pub fn hold_to(&mut self, session: SlotId, most: u32) {
         if !self.holds_to(session, most) {
-            self.limits.push((session, most));
+            self.here.limits.push((session, most));
             self.limit();
         }
     }
@@ -279,26 +172,26 @@ impl Link {
         is_there: impl Fn(SlotId) -> bool,
     ) {
         if self.is_shared() && !self.holds_to(session, most) {
-            self.limits.retain(|(other, _)| is_there(*other));
+            self.here.limits.retain(|(other, _)| is_there(*other));
             self.hold_to(session, most);
         }
     }
 
     fn holds_to(&self, session: SlotId, most: u32) -> bool {
-        most == 0 || self.limits.contains(&(session, most))
+        most == 0 || self.here.limits.contains(&(session, most))
     }
 
     /// A session ended or went to another connection: what the others take holds still.
     pub fn let_go(&mut self, session: SlotId) {
-        let before = self.limits.len();
-        self.limits.retain(|(other, _)| *other != session);
-        if self.limits.len() != before {
+        let before = self.here.limits.len();
+        self.here.limits.retain(|(other, _)| *other != session);
+        if self.here.limits.len() != before {
             self.limit();
         }
     }
 
     fn limit(&mut self) {
-        let least = self.limits.iter().map(|(_, most)| *most).min();
+        let least = self.here.limits.iter().map(|(_, most)| *most).min();
         let least = least.unwrap_or(0);
         self.connection.limit_responses(least);
         // In JSON a message is longer or shorter than in binary; its client means what it gets.
@@ -377,7 +270,7 @@ impl Link {
         now: Instant,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Result<(), SendError> {
-        if let Some(long) = &mut self.long {
+        if let Some(long) = &mut self.here.long {
             long.keep(id, message, write);
             return Ok(());
         }
@@ -392,7 +285,7 @@ impl Link {
 
     /// What was held back until now.
     pub fn release(&mut self, now: Instant) -> Released {
-        self.release = None;
+        self.here.release = None;
         match &mut self.astray {
             None => Released::default(),
             Some(astray) => astray.release(&mut self.connection, now),
@@ -403,12 +296,12 @@ impl Link {
     pub fn backlog(&self) -> usize {
         self.connection.backlog()
             + self.astray.as_ref().map_or(0, |astray| astray.bytes())
-            + self.long.as_ref().map_or(0, |long| long.bytes())
+            + self.here.long.as_ref().map_or(0, |long| long.bytes())
     }
 
     /// Bytes it writes before others have their turn: a long answer has to be made as well.
     pub fn share(&self) -> usize {
-        match &self.long {
+        match &self.here.long {
             Some(_) => PIECE,
             None => WRITE,
         }
@@ -443,7 +336,7 @@ impl Link {
         let mut bytes = 0;
         loop {
             if self.connection.pending().is_empty() && !self.make_more(hall, work) {
-                return match self.long.is_some() && work.is_over() {
+                return match self.here.long.is_some() && work.is_over() {
                     true => Put::More,
                     false => Put::Taken(bytes),
                 };
@@ -463,7 +356,7 @@ impl Link {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.long.is_some() {
+                    if self.here.long.is_some() {
                         self.connection.shrink_outbox();
                     }
                     return Put::Taken(bytes);

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use mio::Waker;
+use wire::template::walk::RawNodeId;
 
 use super::{Mail, Post};
+use crate::session::{Homes, SessionKey};
 
 /// A loop's way to all loops of its server.
 pub struct Loops {
@@ -65,6 +67,12 @@ impl Loops {
     /// The same of another one than this.
     pub fn other(&self, index: u8) -> Option<&Post> {
         self.get(index).filter(|_| index != self.index)
+    }
+
+    /// The loop where the session of this token lives, if it is not this one.
+    pub fn home_of(&self, token: RawNodeId<'_>, homes: &Homes) -> Option<Post> {
+        let home = homes.of(&SessionKey::read(token)?);
+        self.other(home).cloned()
     }
 
     /// The one whose turn it is to get a session; the acceptor gets none, unless it is alone.

@@ -86,7 +86,7 @@ impl EventLoop {
     pub(super) fn read_mail(&mut self) -> bool {
         let mut any = false;
         while let Some(mail) = self.loops.next_mail() {
-            if let Some(mail) = self.put_off(mail) {
+            if let Some(mail) = self.responder.connections.put_off(mail, self.loops.index()) {
                 self.open(mail);
             }
             any = true;
@@ -96,29 +96,29 @@ impl EventLoop {
 
     /// Does what a letter says.
     pub(super) fn open(&mut self, mail: Mail) {
-        let now = self.now;
+        let now = self.responder.now;
         match mail {
             Mail::Channel(id, done) => {
-                if let Some(link) = self.links.get_mut(id) {
+                if let Some(link) = self.responder.connections.links.get_mut(id) {
                     link.connection.complete(done, now);
-                    link.busy = link.busy.saturating_sub(1);
-                    self.take_job(id);
+                    link.here.busy = link.here.busy.saturating_sub(1);
+                    self.responder.connections.take_job(id);
                     self.serve(id);
                 }
             }
             Mail::Judged(id, judged) => {
-                if let Some(link) = self.links.get_mut(id) {
+                if let Some(link) = self.responder.connections.links.get_mut(id) {
                     link.noted = judged.is_err();
                     link.connection.decide(judged, now);
-                    link.busy = link.busy.saturating_sub(1);
-                    self.take_job(id);
+                    link.here.busy = link.here.busy.saturating_sub(1);
+                    self.responder.connections.take_job(id);
                     self.serve(id);
                 }
             }
             Mail::Decoded(link, decoded) => self.goes_on_with(link, *decoded),
             Mail::Checked(link, checked) => self.checked(link, *checked),
             Mail::Created(asked, session, result) => {
-                self.created(asked, session, result);
+                self.responder.created(asked, session, result);
                 self.flush(asked.link);
             }
             Mail::Proven(caller, session, result) => {
@@ -130,15 +130,15 @@ impl EventLoop {
             Mail::Activate(wish) => self.grant(*wish),
             Mail::Moved(moved) => self.arrived(*moved),
             Mail::NotActivated(asked, status) => {
-                self.proved(asked.link);
-                self.fault(Account::NOBODY, asked, status);
+                self.responder.connections.proved(asked.link);
+                self.responder.fault(Account::NOBODY, asked, status);
                 self.flush(asked.link);
             }
             Mail::MakeRoom => {
-                self.end_oldest_unused();
+                self.responder.end_oldest_unused();
             }
             Mail::EndIdle => {
-                self.end_idle();
+                self.responder.end_idle();
             }
             Mail::Dialled(dialled) => self.dialled(*dialled),
             Mail::Secured(secured) => self.secured(*secured),
@@ -147,8 +147,8 @@ impl EventLoop {
             Mail::Given(given) => self.given(given),
             Mail::Stall(until) => self.stand_still(until),
             Mail::Restart(away) => self.begin_anew(away),
-            Mail::Cut(fault) => self.cut_some(fault),
-            Mail::Faults => self.schedule_faults(),
+            Mail::Cut(fault) => self.responder.connections.cut_some(fault, now),
+            Mail::Faults => self.responder.schedule_faults(),
             Mail::Stop => self.stop(),
         }
     }

@@ -10,8 +10,10 @@ mod astray;
 mod between_loops;
 mod books;
 mod checking;
+mod connections;
 mod dispatch;
 mod fault;
+mod here;
 mod hosted;
 mod house;
 mod lent;
@@ -53,29 +55,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token, Waker};
-use tracing::info;
 use wire::channel::ChannelError;
-use wire::policy::Policy;
 use wire::time::{Instant, Now};
-use wire::types::{ByteString, StatusCode};
+use wire::types::StatusCode;
 
 use crate::internals::Task;
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::shared::Shared;
 use crate::slots::{Asked, SlotId, Slots};
-use crate::space::event::{Audit, Field, audit};
 use crate::timers::{Due, Timers};
-use crate::trust::Judged;
 use acceptor::Acceptor;
 use books::Books;
+use connections::Connections;
 use fault::Struck;
 use house::House;
 use lent::Lent;
-use link::{Link, Standing};
 use loops::Loops;
 use moves::Moves;
-use queues::Queues;
 use ready::Ready;
 use socket::Socket;
 
@@ -96,32 +93,35 @@ pub struct EventLoop {
     /// Which one it is, and the others.
     loops: Loops,
     shared: Arc<Shared>,
-    pool: Pool,
-    poll: Poll,
+    responder: Responder,
     acceptor: Acceptor,
     /// What faults did to it.
     struck: Struck,
-    links: Slots<Link>,
-    house: House,
     moves: Moves,
     /// What wakes its own thread.
     alarm: Option<Alarm>,
-    queues: Queues,
-    now: Now,
-    lent: Lent,
-    books: Books,
     stopping: bool,
 }
 
-/// A chain of certificates that audit events tell of, in bytes.
-const LONGEST: usize = 8 * 1024;
+/// What answers: the connections of a loop, and the sessions and subscriptions that are served over them.
+struct Responder {
+    shared: Arc<Shared>,
+    /// When the turn began, or what is done in it.
+    now: Now,
+    connections: Connections,
+    house: House,
+    books: Books,
+}
 
 impl EventLoop {
     /// Number `index` of the loops of a server.
     pub fn new(index: u8, shared: Arc<Shared>, pool: Pool) -> std::io::Result<Self> {
         let mut own = Self::hosted(index, shared, pool)?;
-        own.alarm = Some(Alarm::new(own.poll.registry(), ALARM)?);
-        own.lent = Lent::for_a_thread();
+        own.alarm = Some(Alarm::new(
+            own.responder.connections.poll.registry(),
+            ALARM,
+        )?);
+        own.responder.connections.lent = Lent::for_a_thread();
         Ok(own)
     }
 
@@ -131,21 +131,23 @@ impl EventLoop {
         let waker = Waker::new(poll.registry(), WAKER)?;
         let now = shared.clock.now();
         let books = Books::new(shared.workings.of(index));
+        let loops = Loops::new(index, waker);
+        let connections = Connections::new(Arc::clone(&shared), pool, poll, loops.post());
+        let responder = Responder {
+            shared: Arc::clone(&shared),
+            now,
+            connections,
+            house: House::new(index),
+            books,
+        };
         Ok(Self {
-            loops: Loops::new(index, waker),
+            loops,
             shared,
-            pool,
-            poll,
+            responder,
             acceptor: Acceptor::default(),
             struck: Struck::default(),
-            links: Slots::default(),
-            house: House::new(index),
             moves: Moves::default(),
             alarm: None,
-            queues: Queues::default(),
-            now,
-            lent: Lent::default(),
-            books,
             stopping: false,
         })
     }
@@ -165,7 +167,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(1024);
         while !self.stopping {
             let timeout = self.sleep();
-            match self.poll.poll(&mut events, timeout) {
+            match self.responder.connections.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 // Without the poll nothing can be served.
@@ -174,20 +176,24 @@ impl EventLoop {
             // One that never sleeps looks again and again: that is no work.
             let idle = timeout == Some(Duration::ZERO)
                 && events.is_empty()
-                && !self.has_more()
-                && !self.has_due();
-            self.books.is_idle(idle);
+                && !self.responder.has_more()
+                && !self
+                    .responder
+                    .house
+                    .timers
+                    .are_due(self.shared.clock.now().mono);
+            self.responder.books.is_idle(idle);
             self.take_turn(&events);
         }
     }
 
     /// Does what the poll told of, and what is due.
     fn take_turn(&mut self, events: &Events) {
-        self.now = self.shared.clock.now();
-        let start = self.now.mono;
+        self.responder.now = self.shared.clock.now();
+        let start = self.responder.now.mono;
         for event in events {
             match event.token() {
-                LISTENER => self.queues.unauthenticated.accept(),
+                LISTENER => self.responder.connections.queues.unauthenticated.accept(),
                 WAKER => {
                     self.read_mail();
                 }
@@ -211,29 +217,33 @@ impl EventLoop {
 
     /// What a turn has beside what happened on sockets.
     fn end_turn(&mut self, start: Instant) {
-        for link in std::mem::take(&mut self.queues.again) {
+        for link in std::mem::take(&mut self.responder.connections.queues.again) {
             self.read(link);
         }
-        self.write_on();
+        if let Some(id) = self.responder.connections.next_unwritten() {
+            self.flush(id);
+        }
         self.receive_unauthenticated();
-        self.house.subscriptions.go_on_to_end();
+        self.responder.house.subscriptions.go_on_to_end();
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
-        self.be_slower(start);
-        debug_assert!(self.queues_hold(), "a queued connection has no turn");
-        debug_assert!(self.house.counts_hold(), "a count is not what waits");
+        self.faults_changed();
+        // One that never sleeps works all the time. On a thread that has others, processor time is theirs, too.
+        let spins = self.shared.config.spin || self.shared.clock.is_by_hand() || self.is_hosted();
+        let came = self.responder.books.came_lately();
+        self.struck
+            .slower
+            .work_longer(start, came, &self.shared, spins);
+        debug_assert!(
+            self.responder.connections.queues_hold(),
+            "a queued connection has no turn"
+        );
+        debug_assert!(
+            self.responder.house.counts_hold(),
+            "a count is not what waits"
+        );
         let took = self.shared.clock.now().mono.since(start);
-        self.books.end_turn(took);
-    }
-
-    /// Whether each connection that is queued will have its turn. Of a crowd nobody is looked at: it takes too long.
-    fn queues_hold(&self) -> bool {
-        let queued = |id: &SlotId| {
-            let link = self.links.get(*id);
-            link.is_some_and(|link| link.turn == link::Turn::Queued)
-        };
-        let has_turn = |id: SlotId| self.queues.unwritten.contains(&id);
-        self.links.places() > CROWD || self.links.ids().into_iter().filter(queued).all(has_turn)
+        self.responder.books.end_turn(took);
     }
 
     /// Makes this the acceptor for clients in the same process.
@@ -248,17 +258,13 @@ impl EventLoop {
 
     /// One turn of a loop without a system's sockets. Whether there was anything to do.
     pub fn turn(&mut self) -> bool {
-        self.now = self.shared.clock.now();
-        let start = self.now.mono;
-        let due = self
-            .house
-            .timers
-            .wake()
-            .is_some_and(|at| at <= self.now.mono);
-        let waited = self.has_more();
+        self.responder.now = self.shared.clock.now();
+        let start = self.responder.now.mono;
+        let due = self.responder.house.timers.are_due(self.responder.now.mono);
+        let waited = self.responder.has_more();
         let mut busy = self.read_mail() || due || waited;
-        for id in self.links.ids() {
-            if let Some(link) = self.links.get(id)
+        for id in self.responder.connections.links.ids() {
+            if let Some(link) = self.responder.connections.links.get(id)
                 && let Socket::Memory(end) = &link.socket
                 && let Some(ready) = end.happened()
             {
@@ -272,39 +278,31 @@ impl EventLoop {
 
     /// When it has to do something next, if nobody asks.
     pub fn wakes(&self) -> Option<Instant> {
-        self.house.timers.wake()
+        self.responder.house.timers.wake()
     }
 
     /// Work that was done in pieces so far.
     pub fn spent(&self) -> usize {
-        self.books.spent()
+        self.responder.books.spent()
     }
 
     /// How many connections, sessions and subscriptions it has.
     pub fn has(&self) -> (usize, usize, usize) {
-        let (links, sessions) = (self.links.ids().len(), self.house.sessions.ids().len());
-        (links, sessions, self.house.subscriptions.len())
-    }
-
-    /// Whether there is something to go on with although nothing happens.
-    fn has_more(&self) -> bool {
-        self.queues.wait() || self.house.subscriptions.are_ending()
-    }
-
-    /// Whether it is time for something.
-    fn has_due(&self) -> bool {
-        let now = || self.shared.clock.now().mono;
-        self.house.timers.wake().is_some_and(|at| at <= now())
+        let (links, sessions) = (
+            self.responder.connections.links.ids().len(),
+            self.responder.house.sessions.ids().len(),
+        );
+        (links, sessions, self.responder.house.subscriptions.len())
     }
 
     /// How long to wait for something to happen.
     fn sleep(&mut self) -> Option<Duration> {
         // Whether a thread that is shared sleeps is not for one of its loops to say.
         let spins = self.shared.config.spin && !self.acceptor.leads && !self.is_hosted();
-        if self.has_more() || spins {
+        if self.responder.has_more() || spins {
             return Some(Duration::ZERO);
         }
-        let at = self.house.timers.wake()?;
+        let at = self.responder.house.timers.wake()?;
         match &mut self.alarm {
             Some(alarm) if alarm.is_set_to(at) => None,
             Some(alarm) => alarm.until(at, self.shared.clock.now().mono),
@@ -312,186 +310,42 @@ impl EventLoop {
         }
     }
 
-    /// Hands an expensive step of a channel to the pool.
-    fn take_job(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        if let Some(job) = link.connection.poll_job() {
-            link.busy += 1;
-            let post = self.post();
-            self.pool
-                .submit(move || post.send(Mail::Channel(id, job.run())));
-        }
-    }
-
-    /// Asks whether a client may open or renew a channel: for a renewal, too, it may not be trusted any more, be
-    /// revoked or have expired (Part 4, 6.1.3).
-    fn judge(&mut self, id: SlotId, certificate: wire::certificate::Certificate, policy: Policy) {
-        let trust = &self.shared.config.trust;
-        if let crate::TrustPolicy::All = trust
-            && trust
-                .judge(certificate.as_bytes(), pki::Role::Client, policy)
-                .is_ok()
-        {
-            if let Some(link) = self.links.get_mut(id) {
-                link.connection.decide(Ok(()), self.now);
-            }
-            return;
-        }
-        let (shared, post) = (Arc::clone(&self.shared), self.post());
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        link.busy += 1;
-        let address = link.address();
-        let pool = self.pool.clone();
-        self.pool.submit(move || {
-            let trust = &shared.config.trust;
-            let begun = trust.begin(certificate.as_bytes(), pki::Role::Client, policy);
-            let (told, named) = (Arc::clone(&shared), certificate.clone());
-            let tell = move |judged| {
-                if let Err(status) = judged {
-                    let who = Who::Certificate(Who::common_name(named.as_bytes()));
-                    told.refused.note(told.clock.now(), address, &who, status);
-                    told.audit(|| {
-                        let kind = audit::certificate(status);
-                        // Whoever is refused sends what it likes: what is longer is not kept.
-                        let sent = named.as_bytes();
-                        let sent = (sent.len() <= LONGEST).then(|| ByteString::from(sent.to_vec()));
-                        Audit::new(kind, told.clock.now().utc, status)
-                            .with(Field::Certificate, sent.unwrap_or_else(ByteString::null))
-                    });
-                }
-                post.send(Mail::Judged(id, judged));
-            };
-            match begun {
-                Judged::Done(judged) => tell(judged),
-                // Those who help with what takes milliseconds do not wait for an authority.
-                Judged::Asks(asking) => pool.wait_for(move || {
-                    let (sent, role) = (certificate.as_bytes(), pki::Role::Client);
-                    tell(shared.config.trust.finish(*asking, sent, role, policy));
-                }),
-            }
-        });
-    }
-
-    fn closed(&mut self, id: SlotId, error: &ChannelError) {
-        let status = match error {
-            ChannelError::Security(_)
-            | ChannelError::Nonce { .. }
-            | ChannelError::NonceUsedTwice => Some(StatusCode::BadSecurityChecksFailed),
-            ChannelError::Certificate(status) => Some(*status),
-            _ => None,
-        };
-        if let Some(status) = status {
-            self.shared.counters.security_rejected_channels.add(1);
-            let link = self.links.get(id);
-            if let Some(link) = link {
-                link.audit_channel(&self.shared, status, self.now);
-            }
-            if let Some(link) = link.filter(|link| !link.noted) {
-                let peer = link.connection.peer();
-                let who = peer.map_or(Who::Unknown, |peer| {
-                    Who::Certificate(Who::common_name(peer.as_bytes()))
-                });
-                let refused = &self.shared.refused;
-                refused.note(self.now, link.address(), &who, status);
-            }
-        }
-        self.flush_only(id, usize::MAX);
-        self.drop_link(id);
-    }
-
-    fn drop_link(&mut self, id: SlotId) {
-        if self.lent.is_out() {
-            self.lent.take_back(self.links.get_mut(id));
-        }
-        if let Some(mut link) = self.links.remove(id) {
-            link.connection
-                .span()
-                .in_scope(|| info!("connection closed"));
-            if let Some(line) = link.line.take() {
-                line.lost();
-            }
-            link.socket.deregister(self.poll.registry());
-            link.socket.close();
-            match link.standing {
-                Standing::Refused => self.acceptor.has_refused(),
-                Standing::Nobodys | Standing::Known => self.shared.counters.connections.sub(1),
-            }
-        }
-    }
-
     fn stop(&mut self) {
         self.stopping = true;
         self.acceptor.listener = None;
-        for id in self.house.sessions.ids() {
-            self.say_goodbye(id);
+        for id in self.responder.house.sessions.ids() {
+            self.responder.say_goodbye(id);
         }
-        for id in self.links.ids() {
-            if let Some(link) = self.links.get_mut(id) {
-                let reason = "the server is shutting down";
-                link.connection.shut(StatusCode::BadShutdown, reason);
-            }
-            self.flush_only(id, usize::MAX);
-            self.drop_link(id);
-        }
-    }
-
-    /// Sees to it that a connection is looked at when it has to be.
-    fn schedule(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        let Some(at) = link.connection.poll_timeout() else {
-            return;
-        };
-        // One entry that is early enough will do: whoever wakes up too early sleeps again.
-        if link.timer.is_none_or(|there| at < there) {
-            link.timer = Some(at);
-            self.house.timers.add(at, Due::Link(id));
+        for id in self.responder.connections.links.ids() {
+            self.responder
+                .end_with(id, StatusCode::BadShutdown, "the server is shutting down");
         }
     }
 
     /// A connection's time is up, unless something has happened meanwhile.
     fn time_out(&mut self, id: SlotId) {
-        if let Some(link) = self.links.get_mut(id) {
-            link.timer = None;
-            if link.is_paused() {
+        if let Some(link) = self.responder.connections.links.get_mut(id) {
+            link.here.timer = None;
+            if link.here.is_paused() {
                 // The rest of a message may have come, but nobody looked.
-                link.connection.wait_anew(self.now);
+                link.connection.wait_anew(self.responder.now);
             }
-            link.connection.handle_timeout(self.now);
+            link.connection.handle_timeout(self.responder.now);
             self.serve(id);
-            self.schedule(id);
+            self.responder
+                .connections
+                .schedule(id, &mut self.responder.house.timers);
         }
-    }
-
-    /// Forgets when those would have had their turn who are gone.
-    fn tidy_timers(&mut self) {
-        let links = &self.links;
-        let House {
-            sessions,
-            subscriptions,
-            timers,
-        } = &mut self.house;
-        timers.retain(|at, due| match due {
-            Due::Link(id) => links.get(id).is_some_and(|link| link.timer == Some(at)),
-            Due::Session(id) => sessions.get(id).is_some(),
-            Due::Subscription(id) => subscriptions.get(&id).is_some_and(|it| it.wake == at),
-            Due::Accept | Due::Release(_) | Due::Fault | Due::Listen => true,
-        });
     }
 
     /// Does what is due, but not so much of it that who asks something has to wait long: the rest
     /// has its turn after a look at the sockets.
     fn run_timers(&mut self) {
-        if self.house.timers.are_many() {
-            self.tidy_timers();
+        if self.responder.house.timers.are_many() {
+            self.responder.tidy_timers();
         }
         let mut times = None;
-        while let Some((at, due)) = self.house.timers.pop(self.now.mono) {
+        while let Some((at, due)) = self.responder.house.timers.pop(self.responder.now.mono) {
             let (start, begun) = *times.get_or_insert_with(|| {
                 let now = self.shared.clock.now().mono;
                 (now, now)
@@ -509,16 +363,16 @@ impl EventLoop {
                 Due::Release(id) => self.release(id),
                 Due::Fault => self.fault_due(),
                 Due::Listen => self.listen_again(),
-                Due::Session(id) => self.session_due(id),
-                Due::Accept => self.queues.unauthenticated.accept(),
+                Due::Session(id) => self.responder.session_due(id),
+                Due::Accept => self.responder.connections.queues.unauthenticated.accept(),
                 Due::Subscription(id) => {
                     publishes = true;
-                    enough = self.subscription_due(id, at);
+                    enough = self.responder.subscription_due(id, at);
                 }
             }
             let now = self.shared.clock.now().mono;
             if publishes {
-                self.books.did(Task::PUBLISHING, now.since(begun));
+                self.responder.books.did(Task::PUBLISHING, now.since(begun));
             }
             if enough || now.since(start) >= DUE_IN_A_ROW {
                 break;
@@ -526,6 +380,58 @@ impl EventLoop {
             times = Some((start, now));
         }
         self.flush_dirty();
+    }
+}
+
+impl Responder {
+    /// Whether there is something to go on with although nothing happens.
+    fn has_more(&self) -> bool {
+        self.connections.queues.wait() || self.house.subscriptions.are_ending()
+    }
+
+    fn closed(&mut self, id: SlotId, error: &ChannelError) {
+        let status = match error {
+            ChannelError::Security(_)
+            | ChannelError::Nonce { .. }
+            | ChannelError::NonceUsedTwice => Some(StatusCode::BadSecurityChecksFailed),
+            ChannelError::Certificate(status) => Some(*status),
+            _ => None,
+        };
+        if let Some(status) = status {
+            self.shared.counters.security_rejected_channels.add(1);
+            let link = self.connections.links.get(id);
+            if let Some(link) = link {
+                link.audit_channel(&self.shared, status, self.now);
+            }
+            if let Some(link) = link.filter(|link| !link.noted) {
+                let peer = link.connection.peer();
+                let who = peer.map_or(Who::Unknown, |peer| {
+                    Who::Certificate(Who::common_name(peer.as_bytes()))
+                });
+                let refused = &self.shared.refused;
+                refused.note(self.now, link.address(), &who, status);
+            }
+        }
+        self.flush_only(id, usize::MAX);
+        self.connections.drop_link(id);
+    }
+
+    /// Forgets when those would have had their turn who are gone.
+    fn tidy_timers(&mut self) {
+        let links = &self.connections.links;
+        let House {
+            sessions,
+            subscriptions,
+            timers,
+        } = &mut self.house;
+        timers.retain(|at, due| match due {
+            Due::Link(id) => links
+                .get(id)
+                .is_some_and(|link| link.here.timer == Some(at)),
+            Due::Session(id) => sessions.get(id).is_some(),
+            Due::Subscription(id) => subscriptions.get(&id).is_some_and(|it| it.wake == at),
+            Due::Accept | Due::Release(_) | Due::Fault | Due::Listen => true,
+        });
     }
 }
 

@@ -10,19 +10,14 @@ impl EventLoop {
     /// Gives a connection to the loop where its session lives. What was received and not looked
     /// at goes along; a step of its channel that is under way has to come back first.
     pub(super) fn lead(&mut self, id: SlotId, home: &Post, request: RequestId, body: &[u8]) {
-        let link = self.links.get_mut(id);
-        if let Some(link) = link.filter(|link| link.is_engaged()) {
+        let link = self.responder.connections.links.get_mut(id);
+        if let Some(link) = link.filter(|link| link.here.is_engaged()) {
             // What it asks next is looked at where it goes.
-            link.pause();
-            link.leaving = Some((request, body.to_vec()));
+            link.here.pause();
+            link.here.leaving = Some((request, body.to_vec()));
             return;
         }
-        if self.lent.is_out() {
-            self.lent.take_back(self.links.get_mut(id));
-        }
-        if let Some(mut link) = self.links.remove(id) {
-            // A socket that is not registered here is none that rings here.
-            link.socket.deregister(self.poll.registry());
+        if let Some(link) = self.responder.connections.part_with(id) {
             home.send(Mail::Led(Box::new(Led {
                 link,
                 id: request,
@@ -38,30 +33,41 @@ impl EventLoop {
             id: request,
             body,
         } = led;
-        debug_assert!(
-            !link.is_engaged(),
-            "what is under way for it comes back elsewhere"
-        );
         link.forget_loop();
-        if let Some(id) = self.keep(link) {
+        if let Some(id) = self
+            .responder
+            .connections
+            .keep(link, &mut self.responder.house.timers)
+        {
             self.request(id, request, &body);
             // What it brought along; what it has still to read rings here.
             self.serve(id);
+            // What came in part is not waited for without end, even if nothing comes any more.
+            let timers = &mut self.responder.house.timers;
+            self.responder.connections.schedule(id, timers);
         }
     }
 
     /// A connection that waited for something to be done before it leaves, leaves. Whether it waited for that.
     pub(super) fn set_off(&mut self, id: SlotId) -> bool {
-        let link = self.links.get_mut(id).filter(|link| !link.is_engaged());
+        let link = self
+            .responder
+            .connections
+            .links
+            .get_mut(id)
+            .filter(|link| !link.here.is_engaged());
         let Some(link) = link else {
             return false;
         };
-        let Some((request, body)) = link.leaving.take() else {
+        let Some((request, body)) = link.here.leaving.take() else {
             return false;
         };
         // What faults hold back waited for this.
-        link.release = None;
+        link.here.release = None;
         self.request(id, request, &body);
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::house::Rang;
 use super::link::{HIGH_WATER, Link};
-use super::{Account, Asked, EventLoop, SlotId};
+use super::{Account, Asked, Responder, SlotId};
 use crate::diagnostics::{Service, session_node};
 use crate::fault::MessageFate;
 use crate::service::session::PublishRequest;
@@ -29,7 +29,7 @@ const AROUND: usize = 64;
 /// Acknowledgements in a Publish request: each is looked for among the messages that are kept.
 const MOST_ACKNOWLEDGED: usize = 10_000;
 
-impl EventLoop {
+impl Responder {
     /// Takes a Publish request.
     pub(super) fn publish(
         &mut self,
@@ -94,7 +94,7 @@ impl EventLoop {
     pub(super) fn refuse(&mut self, session: SlotId, request: &PublishRequest, status: StatusCode) {
         let account = Account::of(session, Service::Publish);
         self.fault(account, request.asked, status);
-        self.queues.dirty.push(request.asked.link);
+        self.connections.queues.dirty.push(request.asked.link);
     }
 
     /// Brings Publish requests of a session and subscriptions that wait for them together.
@@ -128,7 +128,7 @@ impl EventLoop {
                 }
                 continue;
             }
-            let link = self.links.get_mut(oldest.asked.link);
+            let link = self.connections.links.get_mut(oldest.asked.link);
             if link.is_none() && held.protocol.channel_id() == wss::CHANNEL_ID {
                 // Over HTTPS a session outlives its connections, and what waited on them.
                 held.requests.pop_front();
@@ -136,7 +136,7 @@ impl EventLoop {
             }
             if let Some(link) = link.filter(|link| link.backlog() > HIGH_WATER) {
                 // Who does not read gets no more to read: it waits where it is counted.
-                link.owes(session);
+                link.here.owes(session);
                 return;
             }
             if let Some((id, status)) = held.endings.pop_front() {
@@ -167,7 +167,7 @@ impl EventLoop {
             return;
         };
         // Nothing is made for a connection that is gone: it waits for the next request.
-        let link = self.links.get_mut(request.asked.link);
+        let link = self.connections.links.get_mut(request.asked.link);
         let link = link.filter(|link| !link.connection.is_closed());
         let (Some(link), Some(subscription)) = (link, self.house.subscriptions.get_mut(&id)) else {
             return;
@@ -188,7 +188,7 @@ impl EventLoop {
         }
         if fate.disconnect {
             subscription.commit(draft, kept, Delivery::Unsent);
-            return self.cut(request.asked.link);
+            return self.connections.cut(request.asked.link);
         }
         for _ in 0..fate.more {
             let mut body = Vec::new();
@@ -197,7 +197,14 @@ impl EventLoop {
         }
         let message = faults.map(|_| (id, fate));
         let write = |out: &mut Vec<u8>| subscription.encode(&draft, out);
-        let sent = respond_to(&request, link, message, &mut self.lent.outbox, now, write);
+        let sent = respond_to(
+            &request,
+            link,
+            message,
+            &mut self.connections.lent.outbox,
+            now,
+            write,
+        );
         let delivery = match sent {
             Ok(()) => Delivery::Sent,
             Err(_) => Delivery::Unsent,
@@ -235,10 +242,17 @@ impl EventLoop {
         request: &PublishRequest,
         write: impl FnOnce(&mut Vec<u8>),
     ) {
-        let Some(link) = self.links.get_mut(request.asked.link) else {
+        let Some(link) = self.connections.links.get_mut(request.asked.link) else {
             return;
         };
-        let sent = respond_to(request, link, None, &mut self.lent.outbox, self.now, write);
+        let sent = respond_to(
+            request,
+            link,
+            None,
+            &mut self.connections.lent.outbox,
+            self.now,
+            write,
+        );
         self.responded(session, request, sent);
     }
 
@@ -253,7 +267,7 @@ impl EventLoop {
             let account = Account::of(session, Service::Publish);
             self.not_sent(account, request.asked, error);
         }
-        self.queues.dirty.push(request.asked.link);
+        self.connections.queues.dirty.push(request.asked.link);
     }
 
     /// The server stops: each subscription says so as long as there are Publish requests, and the
@@ -310,7 +324,7 @@ impl EventLoop {
             .republish(request.retransmit_sequence_number)
             .ok_or(StatusCode::BadMessageNotAvailable)?;
         let (now, handle) = (self.now, header.request_handle);
-        let Some(there) = self.links.get_mut(link) else {
+        let Some(there) = self.connections.links.get_mut(link) else {
             return Ok(());
         };
         let sent = there.respond(id, now.mono, |out| {

@@ -33,32 +33,37 @@ impl EventLoop {
         match self.way_over(link, head) {
             Ok(None) => {}
             Ok(Some(home)) => return self.lead(link, &home, id, body),
-            Err(status) => return self.fault(Account::NOBODY, asked, status),
+            Err(status) => return self.responder.fault(Account::NOBODY, asked, status),
         }
         let served = Served::by_type(head.type_id).filter(|it| it.is_walked());
         let Some(served) = served else {
             return self.decode(link, id, body);
         };
-        let session = match self.session_for(head.authentication_token, link) {
+        let session = match self.responder.session_for(head.authentication_token, link) {
             Ok(session) => session,
             Err(status) => {
-                let account = self.account(head.authentication_token, served.counted);
-                self.has_come(account);
-                return self.fault(account, asked, status);
+                let account = self
+                    .responder
+                    .account(head.authentication_token, served.counted);
+                self.responder.has_come(account);
+                return self.responder.fault(account, asked, status);
             }
         };
         let entry = self
+            .responder
             .books
-            .begin(served.route == Route::Kept, &self.shared.clock);
+            .begin(matches!(served.route, Route::Kept), &self.shared.clock);
         let account = Account::of(session, served.counted);
-        self.has_come(account);
+        self.responder.has_come(account);
         let work = match served.route {
             Route::Kept => {
-                self.publish(account, asked, session, body, head);
+                self.responder.publish(account, asked, session, body, head);
                 0
             }
-            _ => self.walk(account, asked, session, body, head),
+            _ => self.responder.walk(account, asked, session, body, head),
         };
-        self.books.end(entry, served.task, work, &self.shared.clock);
+        self.responder
+            .books
+            .end(entry, served.task, work, &self.shared.clock);
     }
 }

@@ -8,7 +8,7 @@ use wire::types::StatusCode;
 use super::link::{Got, HIGH_WATER, Standing, WRITE};
 use super::long::Long;
 use super::walked::{Answer, answer_now};
-use super::{Account, Asked, EventLoop, KEEP, SlotId};
+use super::{Account, Asked, EventLoop, KEEP, Responder, SlotId};
 use crate::fault::Class;
 use crate::service::steps::PART;
 
@@ -25,38 +25,38 @@ impl EventLoop {
     ///
     /// The connection reads into the loop's own memory, so that it holds none while it is idle.
     pub(super) fn read(&mut self, id: SlotId) {
-        let Some(link) = self.links.get_mut(id) else {
+        let Some(link) = self.responder.connections.links.get_mut(id) else {
             return;
         };
-        if link.is_paused() {
+        if link.here.is_paused() {
             return;
         }
-        let memory = std::mem::take(&mut self.lent.inbox);
+        let memory = std::mem::take(&mut self.responder.connections.lent.inbox);
         link.connection.lend_inbox(memory);
         self.read_on(id);
         // One that ended or moved meanwhile has taken care of itself.
-        if self.lent.is_out() {
-            self.lent.take_back(self.links.get_mut(id));
-        }
-        let now = self.now;
-        let Some(link) = self.links.get_mut(id) else {
+        self.responder.connections.take_back(id);
+        let now = self.responder.now;
+        let Some(link) = self.responder.connections.links.get_mut(id) else {
             return;
         };
         link.connection.has_begun_below(link.socket.partial(), now);
         if link.settle().is_err() {
-            return self.starve(id);
+            return self.responder.starve(id);
         }
         if link.connection.is_unfinished() {
-            self.schedule(id);
+            self.responder
+                .connections
+                .schedule(id, &mut self.responder.house.timers);
         }
     }
 
     fn read_on(&mut self, id: SlotId) {
         for _ in 0..READS_IN_A_ROW {
-            let Some(link) = self.links.get_mut(id) else {
+            let Some(link) = self.responder.connections.links.get_mut(id) else {
                 return;
             };
-            if link.is_paused() {
+            if link.here.is_paused() {
                 return;
             }
             let got = link.read(&self.shared.counters);
@@ -75,27 +75,7 @@ impl EventLoop {
                 }
             }
         }
-        self.look_again(id);
-    }
-
-    /// Goes on with a long answer that was just begun. Whether what comes next is looked at: nothing is before its end.
-    fn write_long_answer(&mut self, id: SlotId, room: &mut usize) -> bool {
-        let Some(link) = self.links.get_mut(id) else {
-            return false;
-        };
-        link.pause();
-        *room = (*room).min(link.share());
-        *room -= self.flush_only(id, *room).min(*room);
-        if *room == 0 {
-            self.write_later(id);
-        }
-        match self.links.get_mut(id) {
-            Some(link) if *room > 0 && link.long.is_none() => {
-                link.go_on_reading();
-                true
-            }
-            _ => false,
-        }
+        self.responder.connections.look_again(id);
     }
 
     /// Looks at all that a connection has to say.
@@ -110,45 +90,46 @@ impl EventLoop {
             Request(RequestId),
             Closed(ChannelError),
         }
-        let Some(link) = self.links.get(id) else {
+        let Some(link) = self.responder.connections.links.get(id) else {
             return;
         };
-        if self.books.look_at(link) >= PART {
+        if self.responder.books.look_at(link) >= PART {
             // Others have theirs first, however it comes to be looked at once more.
-            return self.write_later(id);
+            return self.responder.connections.write_later(id);
         }
-        let mut body = std::mem::take(&mut self.lent.body);
+        let mut body = std::mem::take(&mut self.responder.connections.lent.body);
         let mut answers = 0;
         let mut unflushed = 0;
         let mut room = WRITE;
         loop {
-            let now = self.now;
-            let Some(link) = self.links.get_mut(id) else {
+            let now = self.responder.now;
+            let Some(link) = self.responder.connections.links.get_mut(id) else {
                 break;
             };
             let backlog = link.connection.backlog();
-            if link.backlog() > HIGH_WATER || link.waits() {
-                link.pause();
+            if link.backlog() > HIGH_WATER || link.here.waits() {
+                link.here.pause();
                 break;
             }
             if unflushed >= ANSWERS_IN_A_ROW || (unflushed > 0 && backlog > BYTES_IN_A_ROW) {
                 unflushed = 0;
-                room = room.saturating_sub(self.flush_only(id, WRITE));
+                room = room.saturating_sub(self.responder.flush_only(id, WRITE));
                 if room == 0 {
-                    self.write_later(id);
+                    self.responder.connections.write_later(id);
                     break;
                 }
                 continue;
             }
-            link.connection.lend_outbox(&mut self.lent.outbox);
+            link.connection
+                .lend_outbox(&mut self.responder.connections.lent.outbox);
             let channel = link.connection.channel_id();
-            let held_to = link.is_shared().then_some(link.limits.as_slice());
+            let held_to = link.is_shared().then_some(link.here.limits.as_slice());
             let faults = &self.shared.faults;
             let faulty = link.astray.is_some() || faults.want(Class::Request);
             let step = match link.connection.poll(now) {
                 None => {
                     // What is decided at once has its job without an event.
-                    self.take_job(id);
+                    self.responder.connections.take_job(id);
                     break;
                 }
                 Some(Polled::Request {
@@ -156,8 +137,8 @@ impl EventLoop {
                     body: bytes,
                     mut reply,
                 }) => {
-                    let (shared, sessions) = (&self.shared, &mut self.house.sessions);
-                    let entry = self.books.begin(true, &shared.clock);
+                    let (shared, sessions) = (&self.shared, &mut self.responder.house.sessions);
+                    let entry = self.responder.books.begin(true, &shared.clock);
                     let answer = match faulty {
                         true => Answer::Later,
                         false => {
@@ -167,8 +148,10 @@ impl EventLoop {
                     if let Answer::Given { served, work, .. } | Answer::Long { served, work, .. } =
                         answer
                     {
-                        self.books.end(entry, served.task, work, &shared.clock);
-                        self.books.came(served.type_id, faults);
+                        self.responder
+                            .books
+                            .end(entry, served.task, work, &shared.clock);
+                        self.responder.books.came(served.type_id, faults);
                     }
                     match answer {
                         Answer::Given {
@@ -228,8 +211,8 @@ impl EventLoop {
                 ServeStep::Answered => {
                     answers += 1;
                     unflushed += 1;
-                    if self.books.worked() >= PART {
-                        self.write_later(id);
+                    if self.responder.books.worked() >= PART {
+                        self.responder.connections.write_later(id);
                         break;
                     }
                     // Answering gives a channel nothing to do.
@@ -238,59 +221,96 @@ impl EventLoop {
                 ServeStep::NotSent(account, asked, error) => {
                     answers += 1;
                     unflushed += 1;
-                    self.not_sent(account, asked, &error);
+                    self.responder.not_sent(account, asked, &error);
                 }
                 ServeStep::Long(long) => {
                     answers += 1;
                     unflushed = 0;
-                    link.long = Some(long);
-                    if self.books.worked() < PART && !self.write_long_answer(id, &mut room) {
+                    link.here.long = Some(long);
+                    if self.responder.books.worked() < PART
+                        && !self.responder.write_long_answer(id, &mut room)
+                    {
                         break;
                     }
-                    if self.books.worked() >= PART {
-                        self.write_later(id);
+                    if self.responder.books.worked() >= PART {
+                        self.responder.connections.write_later(id);
                         break;
                     }
                 }
-                ServeStep::Judge(certificate, policy) => self.judge(id, certificate, policy),
+                ServeStep::Judge(certificate, policy) => {
+                    self.responder
+                        .connections
+                        .judge(id, certificate, policy, now)
+                }
                 ServeStep::Opened { renewed } => {
                     if !renewed {
                         self.shared.counters.channels.add(1);
                     }
                     link.audit_channel(&self.shared, StatusCode::Good, now);
-                    self.schedule(id);
+                    self.responder
+                        .connections
+                        .schedule(id, &mut self.responder.house.timers);
                 }
                 ServeStep::Request(request) => {
                     self.arrive(id, request, &body);
                     answers += 1;
                     unflushed += 1;
-                    let long = self.links.get(id).is_some_and(|link| link.long.is_some());
-                    if long && self.books.worked() < PART && !self.write_long_answer(id, &mut room)
+                    let long = self
+                        .responder
+                        .connections
+                        .links
+                        .get(id)
+                        .is_some_and(|link| link.here.long.is_some());
+                    if long
+                        && self.responder.books.worked() < PART
+                        && !self.responder.write_long_answer(id, &mut room)
                     {
                         break;
                     }
-                    if self.books.worked() >= PART {
+                    if self.responder.books.worked() >= PART {
                         // Many requests are as much as one with many operations.
-                        self.write_later(id);
+                        self.responder.connections.write_later(id);
                         break;
                     }
                 }
                 ServeStep::Closed(error) => {
-                    self.closed(id, &error);
+                    self.responder.closed(id, &error);
                     break;
                 }
             }
-            self.take_job(id);
+            self.responder.connections.take_job(id);
         }
         if answers > 0 {
-            self.books.took(answers);
+            self.responder.books.took(answers);
             self.shared.counters.requests.add(answers);
         }
         body.shrink_to(KEEP);
-        self.lent.body = body;
-        if let Some(link) = self.links.get_mut(id) {
-            self.books.leave(link);
+        self.responder.connections.lent.body = body;
+        if let Some(link) = self.responder.connections.links.get_mut(id) {
+            self.responder.books.leave(link);
         }
         self.flush(id);
+    }
+}
+
+impl Responder {
+    /// Goes on with a long answer that was just begun. Whether what comes next is looked at: nothing is before its end.
+    fn write_long_answer(&mut self, id: SlotId, room: &mut usize) -> bool {
+        let Some(link) = self.connections.links.get_mut(id) else {
+            return false;
+        };
+        link.here.pause();
+        *room = (*room).min(link.share());
+        *room -= self.flush_only(id, *room).min(*room);
+        if *room == 0 {
+            self.connections.write_later(id);
+        }
+        match self.connections.links.get_mut(id) {
+            Some(link) if *room > 0 && link.here.long.is_none() => {
+                link.here.go_on_reading();
+                true
+            }
+            _ => false,
+        }
     }
 }

@@ -6,13 +6,13 @@ use tracing::info;
 use wire::server::RequestId;
 use wire::types::{CloseSessionRequest, StatusCode};
 
-use super::{Account, Asked, EventLoop, SlotId};
+use super::{Account, Asked, Responder, SlotId};
 use crate::space;
 
 /// How long a session is there in any case that is not activated, when there are too many.
 const TO_ACTIVATE: Duration = Duration::from_secs(1);
 
-impl EventLoop {
+impl Responder {
     pub(super) fn close_session(
         &mut self,
         link: SlotId,
@@ -22,6 +22,7 @@ impl EventLoop {
         let token = space::raw(&request.request_header.authentication_token);
         let session = self.house.sessions.find(token)?;
         let channel = self
+            .connections
             .links
             .get(link)
             .map_or(0, |l| l.connection.channel_id());
@@ -50,17 +51,17 @@ impl EventLoop {
             session = session.record.number,
             delete_subscriptions, "session ended"
         );
-        if session.key.core != self.loops.index() {
+        if session.key.core != self.house.sessions.core() {
             self.shared.homes.forget(session.key);
         }
-        if let Some(link) = self.links.get_mut(session.link) {
+        if let Some(link) = self.connections.links.get_mut(session.link) {
             link.let_go(id);
         }
         self.shared.counters.sessions.sub(1);
         self.shared.register.drop_session(session.record.number);
         for request in session.requests {
             self.fault(Account::NOBODY, request.asked, StatusCode::BadSessionClosed);
-            self.queues.dirty.push(request.asked.link);
+            self.connections.queues.dirty.push(request.asked.link);
         }
         for number in session.subscriptions {
             if delete_subscriptions {
@@ -75,7 +76,7 @@ impl EventLoop {
     /// out with sessions that he cannot activate. Whoever is still connected has a moment for it: else those
     /// who come at the same time would throw each other out. Tells whether there was one.
     pub(super) fn end_oldest_unused(&mut self) -> bool {
-        let (links, now) = (&self.links, self.now.mono);
+        let (links, now) = (&self.connections.links, self.now.mono);
         let oldest = self.house.sessions.oldest_unused(|came, session| {
             let waited = now.since(came) >= TO_ACTIVATE;
             waited || links.get(session.link).is_none()

@@ -47,6 +47,11 @@ impl Sessions {
         }
     }
 
+    /// The loop that they live in.
+    pub fn core(&self) -> u8 {
+        self.core
+    }
+
     /// The session that a request names, if it lives in this loop.
     #[inline]
     pub fn find(&self, token: RawNodeId<'_>) -> Result<SlotId, StatusCode> {

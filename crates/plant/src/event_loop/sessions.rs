@@ -16,8 +16,10 @@ use wire::types::{
 };
 
 use super::between_loops::{Caller, Welcome, Wish};
-use super::link::{Errand, Link};
-use super::{Account, Asked, EventLoop, Mail, Post, SlotId, user};
+use super::connections::Cost;
+use super::here::Errand;
+use super::link::Link;
+use super::{Account, Asked, EventLoop, Mail, Post, Responder, SlotId, user};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
@@ -31,59 +33,7 @@ use crate::space::Rights;
 use crate::space::event::{Audit, EventKind, Field};
 use crate::trust::TrustPolicy;
 
-/// What a job of a session costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cost {
-    /// Next to nothing.
-    Nothing,
-    /// Milliseconds, for RSA or a password.
-    Work,
-    /// Seconds maybe: an authority is asked about a user's certificate.
-    Waiting,
-}
-
 impl EventLoop {
-    /// The session that a request is for, if it may be served over this connection.
-    #[inline]
-    pub(super) fn session_for(
-        &mut self,
-        token: RawNodeId<'_>,
-        link: SlotId,
-    ) -> Result<SlotId, StatusCode> {
-        let id = self.house.sessions.find(token)?;
-        let channel = self
-            .links
-            .get(link)
-            .map(|link| link.connection.channel_id());
-        let session = self.house.sessions.get_mut(id);
-        let (Some(channel), Some(session)) = (channel, session) else {
-            return Err(StatusCode::BadSessionIdInvalid);
-        };
-        let most = session.record.max_response;
-        match session.protocol.request(channel, self.now) {
-            Ok(()) => {
-                if let Some(link) = self.links.get_mut(link) {
-                    link.is_used();
-                    link.hold_shared_to(id, most, |it| self.house.sessions.get(it).is_some());
-                }
-                Ok(id)
-            }
-            Err(refusal) => {
-                if refusal == Refusal::NotActivated {
-                    self.shared.counters.aborted_sessions.add(1);
-                    self.end_session(id, true);
-                }
-                Err(refusal.status())
-            }
-        }
-    }
-
-    /// The loop where a session lives, if it is not this one.
-    pub(super) fn home_of(&self, token: RawNodeId<'_>) -> Option<Post> {
-        let home = self.shared.homes.of(&SessionKey::read(token)?);
-        self.loops.other(home).cloned()
-    }
-
     /// Where a request over HTTPS goes on, if its session lives in another loop: any connection may be used for any session
     /// (Part 6, 7.4.1). One on which Publish requests or subscriptions on their way are waited for in this loop stays with them.
     pub(super) fn way_over(
@@ -91,45 +41,28 @@ impl EventLoop {
         link: SlotId,
         head: &RequestHead<'_>,
     ) -> Result<Option<Post>, StatusCode> {
-        let shared = self.links.get(link).is_some_and(Link::is_shared);
+        let shared = self
+            .responder
+            .connections
+            .links
+            .get(link)
+            .is_some_and(Link::is_shared);
         let creates = head.type_id == type_id::CREATE_SESSION_REQUEST;
         if !shared || creates || self.acceptor.leads {
             return Ok(None);
         }
-        let Some(home) = self.home_of(head.authentication_token) else {
+        let Some(home) = self
+            .loops
+            .home_of(head.authentication_token, &self.shared.homes)
+        else {
             return Ok(None);
         };
-        let sessions = self.house.sessions.ids().into_iter();
-        let mut sessions = sessions.filter_map(|id| self.house.sessions.get(id));
+        let sessions = self.responder.house.sessions.ids().into_iter();
+        let mut sessions = sessions.filter_map(|id| self.responder.house.sessions.get(id));
         let waits = |session: &Session| session.requests.iter().any(|it| it.asked.link == link);
         match sessions.any(waits) || self.moves.has_over(link) {
             true => Err(StatusCode::BadTooManyOperations),
             false => Ok(Some(home)),
-        }
-    }
-
-    /// Runs a session's job: at once where it costs nothing, and where authorities may have to be asked by those who wait
-    /// for them.
-    fn run_job<T: Send + 'static>(
-        &mut self,
-        link: Option<SlotId>,
-        cost: Cost,
-        job: Job<T>,
-        mail: impl FnOnce(T) -> Mail + Send + 'static,
-        done: impl FnOnce(&mut Self, T),
-    ) {
-        if cost == Cost::Nothing {
-            return done(self, job.run());
-        }
-        // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
-        if let Some(link) = link.and_then(|link| self.links.get_mut(link)) {
-            link.errand = Errand::Proving;
-        }
-        let post = self.post();
-        let work = move || post.send(mail(job.run()));
-        match cost {
-            Cost::Waiting => self.pool.wait_for(work),
-            _ => self.pool.submit(work),
         }
     }
 
@@ -140,7 +73,7 @@ impl EventLoop {
         request: &CreateSessionRequest,
     ) -> Result<(), StatusCode> {
         short(request)?;
-        let there = self.links.get(link);
+        let there = self.responder.connections.links.get(link);
         let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
         let channel = there.channel(&self.shared)?;
         let cost = match channel.peer {
@@ -150,7 +83,7 @@ impl EventLoop {
         let counters = Arc::clone(&self.shared.counters);
         let limit = self.shared.config.limits.sessions;
         if !counters.sessions.admit(limit) {
-            let made_room = self.end_oldest_unused();
+            let made_room = self.responder.end_oldest_unused();
             if !made_room {
                 // Who comes next finds room then.
                 self.loops.tell_others(|| Mail::MakeRoom);
@@ -158,21 +91,30 @@ impl EventLoop {
             if !made_room || !counters.sessions.admit(limit) {
                 counters.rejected_sessions.add(1);
                 let status = StatusCode::BadTooManySessions;
-                self.audit_creation(link, request, status);
+                self.responder.audit_creation(link, request, status);
                 return Err(status);
             }
         }
         let (mut secret, mut more) = ([0; SECRET_LEN], [0; MORE_LEN]);
         random(&mut secret);
         random(&mut more);
-        let shared = self.links.get(link).is_some_and(Link::is_shared);
+        let shared = self
+            .responder
+            .connections
+            .links
+            .get(link)
+            .is_some_and(Link::is_shared);
         let more = Some(more).filter(|_| shared);
         let number = self.shared.session_number();
-        let (config, now, core) = (&self.shared.session_config, self.now, self.loops.index());
+        let (config, now, core) = (
+            &self.shared.session_config,
+            self.responder.now,
+            self.loops.index(),
+        );
         let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
         let (channel_id, protection) = (channel.id, channel.protection);
         let mut outcome = Err(Refusal::Closed);
-        let session = self.house.sessions.try_insert_with(|slot| {
+        let session = self.responder.house.sessions.try_insert_with(|slot| {
             let key = SessionKey {
                 core,
                 slot: slot.slot,
@@ -208,15 +150,16 @@ impl EventLoop {
                 .err()
                 .map_or(StatusCode::BadInternalError, |r| r.status());
             let uri = &request.client_description.application_uri;
-            self.note(link, &Who::Application(uri.clone()), status);
-            self.audit_creation(link, request, status);
+            self.responder
+                .note(link, &Who::Application(uri.clone()), status);
+            self.responder.audit_creation(link, request, status);
             return Err(status);
         };
-        self.house.sessions.add_unused(now.mono, session);
+        self.responder.house.sessions.add_unused(now.mono, session);
         let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
         counters.cumulated_sessions.add(1);
         debug!(session = number, channel = channel_id, "session created");
-        if let Some(held) = self.house.sessions.get(session) {
+        if let Some(held) = self.responder.house.sessions.get(session) {
             self.shared.register.add_session(&held.record);
             let timeout = held.record.timeout;
             self.shared.audit(|| {
@@ -241,41 +184,16 @@ impl EventLoop {
             Ok(response) => Ok(Box::new(response)),
             Err(refusal) => Err(refusal.status()),
         });
-        self.house.watch(session);
-        self.run_job(
-            Some(link),
-            cost,
-            job,
-            move |result| Mail::Created(asked, session, result),
-            move |core, result| core.created(asked, session, result),
-        );
-        Ok(())
-    }
-
-    pub(super) fn created(
-        &mut self,
-        asked: Asked,
-        session: SlotId,
-        result: Result<Box<CreateSessionResponse>, StatusCode>,
-    ) {
-        self.proved(asked.link);
-        match result {
-            Ok(mut response) => {
-                let link = self.links.get(asked.link);
-                if let Some(urls) = link.and_then(|link| link.urls(&self.shared))
-                    && let Some(endpoints) = &mut response.server_endpoints
-                {
-                    advertise::move_to(endpoints, &urls);
-                }
-                let account = Account::of(session, None);
-                self.respond_with(account, asked, (*response).into());
-            }
-            Err(status) => {
-                self.shared.counters.rejected_sessions.add(1);
-                self.end_session(session, true);
-                self.fault(Account::NOBODY, asked, status);
-            }
+        self.responder.house.watch(session);
+        let mail = move |result| Mail::Created(asked, session, result);
+        if let Some(result) = self
+            .responder
+            .connections
+            .run_job(Some(link), cost, job, mail)
+        {
+            self.responder.created(asked, session, result);
         }
+        Ok(())
     }
 
     /// Takes an ActivateSession request; `home` is where the session lives, if that is another loop.
@@ -287,11 +205,11 @@ impl EventLoop {
         home: Option<Post>,
     ) -> Result<(), StatusCode> {
         let token = space::raw(&request.request_header.authentication_token);
-        let session = self.house.sessions.find(token);
+        let session = self.responder.house.sessions.find(token);
         if let (Err(status), None) = (&session, &home) {
             return Err(*status);
         }
-        let there = self.links.get(link);
+        let there = self.responder.connections.links.get(link);
         let there = there.ok_or(StatusCode::BadSecureChannelClosed)?;
         let channel = there.channel(&self.shared)?;
         let caller = Caller {
@@ -309,8 +227,8 @@ impl EventLoop {
         match (session, home) {
             (Ok(session), _) => self.activate(session, caller, channel, request),
             (Err(_), Some(home)) => {
-                if let Some(link) = self.links.get_mut(link) {
-                    link.errand = Errand::Proving;
+                if let Some(link) = self.responder.connections.links.get_mut(link) {
+                    link.here.errand = Errand::Proving;
                 }
                 home.send(Mail::Activate(Box::new(Wish {
                     caller,
@@ -336,7 +254,7 @@ impl EventLoop {
         let cheap = channel.peer.is_none() && anonymous;
         let policy = token_policy(channel.protection.policy, &self.shared.identities);
         let (who, address) = (user::who(token), caller.address);
-        let held = self.house.sessions.get_mut(session);
+        let held = self.responder.house.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         if held.proving {
             // Over another connection; over the same one it waits.
@@ -349,14 +267,16 @@ impl EventLoop {
                 channel: channel.id,
             }));
         }
-        let job = match held.protocol.activate(request, channel, self.now) {
+        let job = match held.protocol.activate(request, channel, self.responder.now) {
             Ok(job) => job,
             Err(refusal) => {
                 self.shared.counters.rejected_sessions.add(1);
                 self.shared.counters.security_rejected_sessions.add(1);
                 let status = refusal.status();
-                self.shared.refused.note(self.now, address, &who, status);
-                self.audit_activation(session, status);
+                self.shared
+                    .refused
+                    .note(self.responder.now, address, &who, status);
+                self.responder.audit_activation(session, status);
                 return Err(status);
             }
         };
@@ -383,13 +303,11 @@ impl EventLoop {
             }
             welcomed
         });
-        self.run_job(
-            (caller.core == self.loops.index()).then_some(caller.asked.link),
-            cost,
-            job,
-            move |result| Mail::Proven(caller, session, result),
-            move |core, result| core.proven(caller, session, result),
-        );
+        let link = (caller.core == self.loops.index()).then_some(caller.asked.link);
+        let mail = move |result| Mail::Proven(caller, session, result);
+        if let Some(result) = self.responder.connections.run_job(link, cost, job, mail) {
+            self.proven(caller, session, result);
+        }
         Ok(())
     }
 
@@ -401,23 +319,89 @@ impl EventLoop {
         result: Result<Box<Activation>, StatusCode>,
     ) {
         if caller.core == self.loops.index() {
-            self.proved(caller.asked.link);
+            self.responder.connections.proved(caller.asked.link);
         }
-        if let Some(held) = self.house.sessions.get_mut(session) {
+        if let Some(held) = self.responder.house.sessions.get_mut(session) {
             held.proving = false;
         }
-        let result = result.and_then(|activation| self.accept_next(session, *activation, caller));
+        let result =
+            result.and_then(|activation| self.responder.accept_next(session, *activation, caller));
         let status = result.as_ref().err().copied();
-        self.audit_activation(session, status.unwrap_or(StatusCode::Good));
+        self.responder
+            .audit_activation(session, status.unwrap_or(StatusCode::Good));
         match result {
             Ok(welcome) if caller.core == self.loops.index() => {
-                self.seat(session, caller.asked, welcome)
+                self.responder.seat(session, caller.asked, welcome)
             }
             Ok(welcome) => self.depart(session, caller, welcome),
             Err(status) => {
                 self.shared.counters.rejected_sessions.add(1);
                 self.shared.counters.security_rejected_sessions.add(1);
                 self.turn_down(caller, status);
+            }
+        }
+    }
+}
+
+impl Responder {
+    /// The session that a request is for, if it may be served over this connection.
+    #[inline]
+    pub(super) fn session_for(
+        &mut self,
+        token: RawNodeId<'_>,
+        link: SlotId,
+    ) -> Result<SlotId, StatusCode> {
+        let id = self.house.sessions.find(token)?;
+        let channel = self
+            .connections
+            .links
+            .get(link)
+            .map(|link| link.connection.channel_id());
+        let session = self.house.sessions.get_mut(id);
+        let (Some(channel), Some(session)) = (channel, session) else {
+            return Err(StatusCode::BadSessionIdInvalid);
+        };
+        let most = session.record.max_response;
+        match session.protocol.request(channel, self.now) {
+            Ok(()) => {
+                if let Some(link) = self.connections.links.get_mut(link) {
+                    link.is_used();
+                    link.hold_shared_to(id, most, |it| self.house.sessions.get(it).is_some());
+                }
+                Ok(id)
+            }
+            Err(refusal) => {
+                if refusal == Refusal::NotActivated {
+                    self.shared.counters.aborted_sessions.add(1);
+                    self.end_session(id, true);
+                }
+                Err(refusal.status())
+            }
+        }
+    }
+
+    pub(super) fn created(
+        &mut self,
+        asked: Asked,
+        session: SlotId,
+        result: Result<Box<CreateSessionResponse>, StatusCode>,
+    ) {
+        self.connections.proved(asked.link);
+        match result {
+            Ok(mut response) => {
+                let link = self.connections.links.get(asked.link);
+                if let Some(urls) = link.and_then(|link| link.urls(&self.shared))
+                    && let Some(endpoints) = &mut response.server_endpoints
+                {
+                    advertise::move_to(endpoints, &urls);
+                }
+                let account = Account::of(session, None);
+                self.respond_with(account, asked, (*response).into());
+            }
+            Err(status) => {
+                self.shared.counters.rejected_sessions.add(1);
+                self.end_session(session, true);
+                self.fault(Account::NOBODY, asked, status);
             }
         }
     }
@@ -463,16 +447,16 @@ impl EventLoop {
 
     /// A session that was activated is served over this connection.
     pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
-        self.proved(asked.link);
+        self.connections.proved(asked.link);
         let before = self.house.sessions.get(session).map(|held| held.link);
         let before = before.filter(|link| *link != asked.link);
-        let is_shared = |link: SlotId| self.links.get(link).map(Link::is_shared);
+        let is_shared = |link: SlotId| self.connections.links.get(link).map(Link::is_shared);
         let now_shared = is_shared(asked.link) == Some(true);
         let was_shared = before.and_then(is_shared) != Some(false);
         match before {
             // Who waits over HTTPS waits on: any connection will do.
             Some(link) if now_shared && was_shared => {
-                if let Some(link) = self.links.get_mut(link) {
+                if let Some(link) = self.connections.links.get_mut(link) {
                     link.let_go(session);
                 }
             }
@@ -481,7 +465,7 @@ impl EventLoop {
         }
         if let Some(held) = self.house.sessions.get_mut(session) {
             held.link = asked.link;
-            if let Some(link) = self.links.get_mut(asked.link) {
+            if let Some(link) = self.connections.links.get_mut(asked.link) {
                 link.is_used();
                 link.hold_to(session, held.record.max_response);
                 let shown = welcome.user;
@@ -507,12 +491,12 @@ impl EventLoop {
             return;
         };
         let (link, waiting) = (held.link, std::mem::take(&mut held.requests));
-        if let Some(link) = self.links.get_mut(link) {
+        if let Some(link) = self.connections.links.get_mut(link) {
             link.let_go(session);
         }
         for request in waiting {
             // Over HTTPS they may wait on others than the one it leaves.
-            if self.links.get(request.asked.link).is_some() {
+            if self.connections.links.get(request.asked.link).is_some() {
                 self.refuse(session, &request, StatusCode::BadSecureChannelIdInvalid);
             }
         }
@@ -521,18 +505,14 @@ impl EventLoop {
         }
     }
 
-    /// A helper is done with what a connection waited for.
-    pub(super) fn proved(&mut self, link: SlotId) {
-        let link = self.links.get_mut(link);
-        if let Some(link) = link.filter(|link| link.errand == Errand::Proving) {
-            link.errand = Errand::None;
-        }
-    }
-
     /// Tells of a session that was not created.
     fn audit_creation(&self, link: SlotId, request: &CreateSessionRequest, status: StatusCode) {
         self.shared.audit(|| {
-            let channel = self.links.get(link).map(|it| it.connection.channel_id());
+            let channel = self
+                .connections
+                .links
+                .get(link)
+                .map(|it| it.connection.channel_id());
             let entry = request.request_header.audit_entry_id.as_ref();
             Audit::new(EventKind::AuditCreateSessionEventType, self.now.utc, status)
                 .entered(entry)
@@ -560,7 +540,7 @@ impl EventLoop {
 
     /// Writes down who was not let in.
     fn note(&self, link: SlotId, who: &Who, status: StatusCode) {
-        let address = self.links.get(link).and_then(Link::address);
+        let address = self.connections.links.get(link).and_then(Link::address);
         self.shared.refused.note(self.now, address, who, status);
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use wire::time::Instant;
 
-use super::EventLoop;
 use crate::clock::thread_cpu;
-use crate::fault::Class;
+use crate::fault::{Class, Turn};
+use crate::shared::Shared;
 
 /// It is busy longer by so much at a time, not by less: to ask which part, and for the clock of its processor, is work, too.
 const LEAST: Duration = Duration::from_micros(2);
@@ -24,56 +24,52 @@ pub struct Slower {
     over: Duration,
 }
 
-impl EventLoop {
-    /// A turn that began at `start` is over: works longer, as faults ask.
+impl Slower {
+    /// A turn that began at `start` is over, in which this came: works longer, as faults ask. A loop that `spins`, or shares its
+    /// thread, works all the time.
     ///
     /// What counts is processor time, waking up and going to sleep too: a server is slower by 5 % if it takes 5 % more
     /// of it.
-    pub(super) fn be_slower(&mut self, start: Instant) {
-        let is_hosted = self.is_hosted();
-        let (faults, slower) = (&self.shared.faults, &mut self.struck.slower);
-        let came = self.books.came_lately();
+    pub fn work_longer(&mut self, start: Instant, came: &mut Turn, shared: &Shared, spins: bool) {
+        let faults = &shared.faults;
         if !faults.want(Class::Turn) {
-            slower.behind = None;
+            self.behind = None;
             return;
         }
         if came.is_empty() {
             return;
         }
-        let now = self.shared.clock.now().mono;
-        slower.took += now.since(start);
-        if slower.part > 0.0 && slower.took.mul_f64(slower.part) < LEAST {
+        let now = shared.clock.now().mono;
+        self.took += now.since(start);
+        if self.part > 0.0 && self.took.mul_f64(self.part) < LEAST {
             return;
         }
-        slower.part = faults.slower(came, now);
+        self.part = faults.slower(came, now);
         came.clear();
-        // One that never sleeps works all the time.
-        // On a thread that has others, processor time is theirs, too.
-        let spins = self.shared.config.spin || self.shared.clock.is_by_hand() || is_hosted;
         let cpu = || thread_cpu().filter(|_| !spins);
-        let clock = || self.shared.clock.now().mono;
+        let clock = || shared.clock.now().mono;
         // To find out is part of the delay, not of the work; more than that is somebody else who has the processor.
         let begun = cpu().map(|cpu| cpu.saturating_sub(clock().since(now).min(LEAST)));
-        let worked = match (slower.behind, begun) {
+        let worked = match (self.behind, begun) {
             (Some(behind), Some(begun)) => begun.saturating_sub(behind),
-            _ => slower.took,
+            _ => self.took,
         };
-        slower.took = Duration::ZERO;
-        let more = worked.mul_f64(slower.part);
-        let owed = more.saturating_sub(slower.over);
-        slower.over = slower.over.saturating_sub(more);
+        self.took = Duration::ZERO;
+        let more = worked.mul_f64(self.part);
+        let owed = more.saturating_sub(self.over);
+        self.over = self.over.saturating_sub(more);
         let mut until = now + owed;
         loop {
             while clock() < until {
-                self.shared.clock.pass(until);
+                shared.clock.pass(until);
             }
-            slower.behind = cpu();
-            let (Some(begun), Some(behind)) = (begun, slower.behind) else {
+            self.behind = cpu();
+            let (Some(begun), Some(behind)) = (begun, self.behind) else {
                 return;
             };
             let spent = behind.saturating_sub(begun);
             if spent >= owed {
-                slower.over += spent - owed;
+                self.over += spent - owed;
                 return;
             }
             // Others had the processor meanwhile.

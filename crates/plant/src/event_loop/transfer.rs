@@ -9,7 +9,7 @@ use wire::types::{
 };
 
 use super::between_loops::{Given, Wanted};
-use super::{Account, Asked, EventLoop, Mail, Post, SlotId};
+use super::{Account, Asked, EventLoop, Mail, Post, Responder, SlotId};
 use crate::diagnostics::Service;
 use crate::limits::Transfer as TransferRule;
 use crate::service::operations;
@@ -61,10 +61,12 @@ impl EventLoop {
             return Err(StatusCode::BadServiceUnsupported);
         }
         let header = &request.request_header;
-        let session = self.session_for(space::raw(&header.authentication_token), link)?;
+        let session = self
+            .responder
+            .session_for(space::raw(&header.authentication_token), link)?;
         let limit = self.shared.config.limits.subscriptions_per_session;
         let ids = operations(&mut request.subscription_ids.clone(), limit)?;
-        let held = self.house.sessions.get(session);
+        let held = self.responder.house.sessions.get(session);
         let owner = held.map(|held| Arc::clone(&held.owner));
         let owner = owner.ok_or(StatusCode::BadSessionIdInvalid)?;
 
@@ -74,7 +76,8 @@ impl EventLoop {
         for (at, id) in ids.into_iter().enumerate() {
             match self.shared.register.home_of(id) {
                 Some(home)
-                    if home == self.loops.index() && self.house.subscriptions.contains_key(&id) =>
+                    if home == self.loops.index()
+                        && self.responder.house.subscriptions.contains_key(&id) =>
                 {
                     here.push((at, id));
                 }
@@ -88,12 +91,16 @@ impl EventLoop {
             }
         }
         for (at, id) in here {
-            let given = self.give_one(id, Some(session), &owner);
+            let given = self.responder.give_one(id, Some(session), &owner);
             let result = match given {
                 Ok(subscription) => {
                     let initial = request.send_initial_values;
-                    self.house
-                        .take(subscription, Some(session), initial, self.now)
+                    self.responder.house.take(
+                        subscription,
+                        Some(session),
+                        initial,
+                        self.responder.now,
+                    )
                 }
                 Err(status) => refused(status),
             };
@@ -115,7 +122,7 @@ impl EventLoop {
             awaited,
         };
         if awaited == 0 {
-            self.transferred(transfer);
+            self.responder.transferred(transfer);
             return Ok(());
         }
         let transfer = self.moves.transfers.insert_with(|_| transfer);
@@ -155,7 +162,7 @@ impl EventLoop {
                 }));
                 continue;
             }
-            let given = self.give_one(id, asker, &wanted.owner);
+            let given = self.responder.give_one(id, asker, &wanted.owner);
             if let Ok(subscription) = &given {
                 records.push(Arc::clone(&subscription.record));
             }
@@ -173,7 +180,7 @@ impl EventLoop {
     /// The loop where a subscription went that is not here any more. It may be this one, if it is in the mail again.
     fn gone_to(&self, id: u32) -> Option<Post> {
         let home = self.shared.register.home_of(id)?;
-        let gone = !self.house.subscriptions.contains_key(&id);
+        let gone = !self.responder.house.subscriptions.contains_key(&id);
         self.loops.get(home).filter(|_| gone).cloned()
     }
 
@@ -188,7 +195,9 @@ impl EventLoop {
             let result = match result {
                 Ok(subscription) => {
                     let initial = transfer.send_initial_values;
-                    self.house.take(subscription, session, initial, self.now)
+                    self.responder
+                        .house
+                        .take(subscription, session, initial, self.responder.now)
                 }
                 Err(status) => refused(status),
             };
@@ -199,12 +208,18 @@ impl EventLoop {
         if transfer.awaited > 0 {
             self.moves.transfers.put_back(given.transfer, transfer);
         } else {
-            self.queues.dirty.push(transfer.asked.link);
-            self.transferred(transfer);
+            self.responder
+                .connections
+                .queues
+                .dirty
+                .push(transfer.asked.link);
+            self.responder.transferred(transfer);
             self.depart_again();
         }
     }
+}
 
+impl Responder {
     fn transferred(&mut self, transfer: Transfer) {
         let handle = transfer.asked.handle;
         let response = TransferSubscriptionsResponse {

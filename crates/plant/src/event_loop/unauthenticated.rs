@@ -3,12 +3,11 @@
 
 use std::collections::VecDeque;
 
-use super::link::Link;
 use super::ready::Ready;
 use super::{EventLoop, Mail, SlotId};
 
 /// A step that waits to be taken.
-enum WaitingStep {
+pub enum WaitingStep {
     /// Something happened on a connection.
     Look(SlotId),
     /// Others have to tell something of one.
@@ -35,78 +34,45 @@ impl Unauthenticated {
     pub fn accept(&mut self) {
         self.accepting = true;
     }
+
+    /// One was accepted, if there was one; there may be more or not.
+    pub fn accepted(&mut self, more: bool) {
+        self.accepting = more;
+    }
+
+    /// A connection is to be looked at.
+    pub fn look(&mut self, id: SlotId) {
+        self.waiting.push_back(WaitingStep::Look(id));
+    }
+
+    /// A letter is to be opened.
+    pub fn open(&mut self, mail: Mail) {
+        self.waiting.push_back(WaitingStep::Open(mail));
+    }
+
+    /// Whether the next step is to let another one in, and not to go on with one of those that are there already.
+    fn is_to_accept(&mut self) -> bool {
+        let busy = !self.waiting.is_empty();
+        self.accept_next = self.accepting && !(busy && self.accept_next);
+        self.accept_next
+    }
+
+    /// The letters of all who wait, none of whom does any more.
+    pub fn into_mail(self) -> impl Iterator<Item = Mail> {
+        self.waiting.into_iter().filter_map(|step| match step {
+            WaitingStep::Open(mail) => Some(mail),
+            WaitingStep::Look(_) => None,
+        })
+    }
 }
 
 impl EventLoop {
     /// Something happened on a connection: it is looked at now, or when it is the turn of those without a session.
     pub(super) fn ready(&mut self, id: SlotId, ready: Ready) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        if link.is_known() {
-            return self.look_at(id, ready);
+        match self.responder.connections.is_known(id) {
+            true => self.look_at(id, ready),
+            false => self.responder.connections.wait(id, ready),
         }
-        match &mut link.waiting {
-            Some(waiting) => {
-                waiting.readable |= ready.readable;
-                waiting.writable |= ready.writable;
-                waiting.due |= ready.due;
-            }
-            waiting => {
-                *waiting = Some(ready);
-                self.queues
-                    .unauthenticated
-                    .waiting
-                    .push_back(WaitingStep::Look(id));
-            }
-        }
-    }
-
-    /// There may be more to read than a connection was given time for.
-    pub(super) fn look_again(&mut self, id: SlotId) {
-        match self.is_known(id) {
-            true => self.queues.again.push(id),
-            false => self.ready(
-                id,
-                Ready {
-                    readable: true,
-                    ..Ready::default()
-                },
-            ),
-        }
-    }
-
-    /// Mail that is of a connection without a session waits like it.
-    pub(super) fn put_off(&mut self, mail: Mail) -> Option<Mail> {
-        let unauthenticated = match &mail {
-            // Nobody is logged in on one that comes from the acceptor; over HTTPS they come from other loops, too.
-            Mail::Led(led) => !led.link.is_known(),
-            Mail::Dialled(_) | Mail::Secured(_) => true,
-            Mail::Channel(link, _) | Mail::Judged(link, _) | Mail::Decoded(link, _) => {
-                !self.is_known(*link)
-            }
-            Mail::Created(asked, ..) | Mail::NotActivated(asked, _) => !self.is_known(asked.link),
-            Mail::Proven(caller, ..) if caller.core == self.loops.index() => {
-                !self.is_known(caller.asked.link)
-            }
-            Mail::Proven(caller, ..) => !caller.known,
-            Mail::Activate(wish) => !wish.caller.known,
-            _ => false,
-        };
-        match unauthenticated {
-            true => {
-                self.queues
-                    .unauthenticated
-                    .waiting
-                    .push_back(WaitingStep::Open(mail));
-                None
-            }
-            false => Some(mail),
-        }
-    }
-
-    pub(super) fn is_known(&self, id: SlotId) -> bool {
-        self.links.get(id).is_some_and(Link::is_known)
     }
 
     fn look_at(&mut self, id: SlotId, ready: Ready) {
@@ -123,34 +89,37 @@ impl EventLoop {
 
     /// Takes one step: goes on with one of those that are there already, or lets another one in.
     pub(super) fn receive_unauthenticated(&mut self) {
-        let busy = !self.queues.unauthenticated.waiting.is_empty();
-        self.queues.unauthenticated.accept_next = self.queues.unauthenticated.accepting
-            && !(busy && self.queues.unauthenticated.accept_next);
-        if self.queues.unauthenticated.accept_next {
-            self.queues.unauthenticated.accepting = self.accept_one();
+        if self
+            .responder
+            .connections
+            .queues
+            .unauthenticated
+            .is_to_accept()
+        {
+            let more = self.accept_one();
+            self.responder
+                .connections
+                .queues
+                .unauthenticated
+                .accepted(more);
             return;
         }
-        while let Some(step) = self.queues.unauthenticated.waiting.pop_front() {
+        while let Some(step) = self
+            .responder
+            .connections
+            .queues
+            .unauthenticated
+            .waiting
+            .pop_front()
+        {
             let id = match step {
                 WaitingStep::Open(mail) => return self.open(mail),
                 WaitingStep::Look(id) => id,
             };
             // One that is gone meanwhile has nothing to say any more, and takes nobody's turn.
-            let ready = self.links.get_mut(id).and_then(|link| link.waiting.take());
-            if let Some(ready) = ready {
+            let link = self.responder.connections.links.get_mut(id);
+            if let Some(ready) = link.and_then(|link| link.here.waiting.take()) {
                 return self.look_at(id, ready);
-            }
-        }
-    }
-
-    /// Sends all of them away who wait, and those who were on their way to this loop.
-    pub(super) fn forget_unauthenticated(&mut self) {
-        for step in std::mem::take(&mut self.queues.unauthenticated).waiting {
-            match step {
-                WaitingStep::Open(Mail::Led(_)) => self.shared.counters.connections.sub(1),
-                // It is dialled again when the server is back.
-                WaitingStep::Open(Mail::Dialled(dialled)) => dialled.line.lost(),
-                _ => {}
             }
         }
     }

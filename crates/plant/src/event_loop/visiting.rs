@@ -22,10 +22,10 @@ impl EventLoop {
     /// Another loop has a connection that wants to activate a session.
     pub(super) fn grant(&mut self, wish: Wish) {
         let token = space::raw(&wish.request.request_header.authentication_token);
-        let result = match self.house.sessions.find(token) {
+        let result = match self.responder.house.sessions.find(token) {
             Ok(session) => self.activate(session, wish.caller, wish.channel, &wish.request),
             // It moved on meanwhile, perhaps even to where it is wanted.
-            Err(status) => match self.home_of(token) {
+            Err(status) => match self.loops.home_of(token, &self.shared.homes) {
                 Some(home) => {
                     home.send(Mail::Activate(Box::new(wish)));
                     return;
@@ -42,14 +42,14 @@ impl EventLoop {
     pub(super) fn turn_down(&mut self, caller: Caller, status: StatusCode) {
         match self.loops.other(caller.core) {
             Some(home) => home.send(Mail::NotActivated(caller.asked, status)),
-            None => self.fault(Account::NOBODY, caller.asked, status),
+            None => self.responder.fault(Account::NOBODY, caller.asked, status),
         }
     }
 
     /// Sends a session to the loop of the connection that it was activated over. Subscriptions that were asked for are
     /// waited for, so that they find it.
     pub(super) fn depart(&mut self, session: SlotId, caller: Caller, welcome: Welcome) {
-        self.unseat(session);
+        self.responder.unseat(session);
         if self.moves.has_for(session) {
             self.moves.departures.push(Departure {
                 session,
@@ -61,7 +61,7 @@ impl EventLoop {
         let Some(home) = self.loops.get(caller.core).cloned() else {
             return;
         };
-        let Some((held, subscriptions)) = self.house.part_with(session) else {
+        let Some((held, subscriptions)) = self.responder.house.part_with(session) else {
             return self.turn_down(caller, StatusCode::BadSessionIdInvalid);
         };
         let key = held.key;
@@ -99,8 +99,8 @@ impl EventLoop {
             subscriptions,
             welcome,
         } = moved;
-        let id = self.house.take_in(session, subscriptions);
-        self.seat(id, asked, welcome);
+        let id = self.responder.house.take_in(session, subscriptions);
+        self.responder.seat(id, asked, welcome);
         self.flush(asked.link);
     }
 }

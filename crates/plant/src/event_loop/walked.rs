@@ -9,7 +9,7 @@ use wire::types::StatusCode;
 use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
-use super::{Account, Asked, EventLoop, SlotId};
+use super::{Account, Asked, Responder, SlotId};
 use crate::service::served::{Route, Served};
 use crate::service::session::Session;
 use crate::service::steps::Work;
@@ -21,7 +21,7 @@ use crate::space::Rights;
 /// Work of a request that is answered where it lies, whatever it asks for.
 const REQUEST: usize = 2;
 
-impl EventLoop {
+impl Responder {
     /// Services that are answered while the request is read: nothing is built in between. Tells how much work it was.
     pub(super) fn walk(
         &mut self,
@@ -33,7 +33,7 @@ impl EventLoop {
     ) -> usize {
         let (shared, now) = (&self.shared, self.now);
         let (Some(there), Some(held)) = (
-            self.links.get_mut(asked.link),
+            self.connections.links.get_mut(asked.link),
             self.house.sessions.get(session),
         ) else {
             return 0;
@@ -78,7 +78,7 @@ pub(super) enum Answer {
 }
 
 /// Answers a Read or a Write while it lies in the receive buffer. What is unusual about it is
-/// left to [`EventLoop::request`], which begins anew. `held_to` is what a shared connection knows of its sessions' limits.
+/// left to [`EventLoop::request`](super::EventLoop::request), which begins anew. `held_to` is what a shared connection knows of its sessions' limits.
 #[inline]
 pub(super) fn answer_now(
     shared: &Shared,
@@ -91,7 +91,7 @@ pub(super) fn answer_now(
     let Ok(head) = RequestHead::parse(body) else {
         return Answer::Later;
     };
-    let served = Served::by_type(head.type_id).filter(|it| it.route == Route::Walked);
+    let served = Served::by_type(head.type_id).filter(|it| matches!(it.route, Route::Walked));
     let Some(served) = served else {
         return Answer::Later;
     };

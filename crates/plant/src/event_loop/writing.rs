@@ -2,82 +2,106 @@
 
 use wire::types::StatusCode;
 
-use super::link::{HIGH_WATER, Put, Turn};
+use super::here::Turn;
+use super::link::{HIGH_WATER, Put};
 use super::long::Hall;
-use super::{EventLoop, KEEP, SlotId};
+use super::{EventLoop, KEEP, Responder, SlotId};
 use crate::internals::Task;
 use crate::service::steps::{PART, Work};
 
 impl EventLoop {
     /// Writes, and goes on with a connection that waited for it.
     pub(super) fn flush(&mut self, id: SlotId) {
-        let Some(link) = self.links.get(id).filter(|link| link.turn != Turn::Queued) else {
+        let Some(link) = self
+            .responder
+            .connections
+            .links
+            .get(id)
+            .filter(|link| link.here.turn != Turn::Queued)
+        else {
             return;
         };
         let share = link.share();
-        if self.books.look_at(link) >= PART {
-            return self.write_later(id);
+        if self.responder.books.look_at(link) >= PART {
+            return self.responder.connections.write_later(id);
         }
-        self.flush_only(id, share);
-        let Some(link) = self.links.get_mut(id) else {
+        self.responder.flush_only(id, share);
+        let Some(link) = self.responder.connections.links.get_mut(id) else {
             return;
         };
-        self.books.leave(link);
+        self.responder.books.leave(link);
         if let Some(memory) = link.connection.reclaim_outbox()
             && memory.capacity() <= KEEP
-            && memory.capacity() > self.lent.outbox.capacity()
+            && memory.capacity() > self.responder.connections.lent.outbox.capacity()
         {
-            self.lent.outbox = memory;
+            self.responder.connections.lent.outbox = memory;
         }
         // With memory that it was lent to read into it is counted when that is given back.
-        if !self.lent.is_out() && link.settle().is_err() {
-            return self.starve(id);
+        if !self.responder.connections.lent.is_out() && link.settle().is_err() {
+            return self.responder.starve(id);
         }
         for session in link.owed() {
-            self.answer_publish(session);
+            self.responder.answer_publish(session);
         }
         if self.set_off(id) {
             // If it is still here after all, it goes on here.
             return self.flush(id);
         }
-        let Some(link) = self.links.get_mut(id) else {
+        let Some(link) = self.responder.connections.links.get_mut(id) else {
             return;
         };
-        let may_go_on = link.turn == Turn::Paused && !link.waits();
+        let may_go_on = link.here.turn == Turn::Paused && !link.here.waits();
         if may_go_on && link.backlog() < HIGH_WATER / 2 {
-            link.go_on_reading();
+            link.here.go_on_reading();
             // What was received before is looked at first, in a turn of its own.
-            self.look_again(id);
+            self.responder.connections.look_again(id);
             self.serve(id);
         }
     }
 
+    pub(super) fn flush_dirty(&mut self) {
+        let mut dirty = std::mem::take(&mut self.responder.connections.queues.dirty);
+        dirty.sort_unstable();
+        dirty.dedup();
+        for link in dirty.drain(..) {
+            self.flush(link);
+        }
+        // Flushing gives nobody else anything to send: the memory can be used again.
+        self.responder.connections.queues.dirty = dirty;
+    }
+}
+
+impl Responder {
     /// There is no memory for what waits on a connection: it ends, and the process lives.
     pub(super) fn starve(&mut self, id: SlotId) {
-        if let Some(link) = self.links.get_mut(id) {
-            let reason = "the server has no memory for more that waits on this connection";
-            let status = StatusCode::BadTcpNotEnoughResources;
+        let reason = "the server has no memory for more that waits on this connection";
+        self.end_with(id, StatusCode::BadTcpNotEnoughResources, reason);
+    }
+
+    /// Ends a connection, and tells its client why.
+    pub(super) fn end_with(&mut self, id: SlotId, status: StatusCode, reason: &str) {
+        if let Some(link) = self.connections.links.get_mut(id) {
             link.connection.shut(status, reason);
         }
         self.flush_only(id, usize::MAX);
-        self.drop_link(id);
+        self.connections.drop_link(id);
     }
 
     /// Writes at most so much, and says how much it was.
     pub(super) fn flush_only(&mut self, id: SlotId, most: usize) -> usize {
-        let Some(link) = self.links.get_mut(id) else {
+        let Some(link) = self.connections.links.get_mut(id) else {
             return 0;
         };
         let astray = link.astray.is_some();
         // What is done for a session may give it something to be told.
-        let session = link.long.as_ref().and_then(|long| long.session());
+        let session = link.here.long.as_ref().and_then(|long| long.session());
         let mut hall = Hall {
             shared: &self.shared,
             house: &mut self.house,
             now: self.now,
         };
         let mut work = Work::turn();
-        let long = link.long.is_some();
+        let long = link.here.long.is_some();
         let begun = long.then(|| self.shared.clock.now().mono);
         let put = link.flush(most, &mut hall, &mut work);
         if let Some(begun) = begun {
@@ -87,69 +111,36 @@ impl EventLoop {
         self.books.add(work.spent());
         if let Some(session) = session {
             self.answer_publish(session);
-            self.faults_changed();
         }
         let written = match put {
             Put::Taken(bytes) => {
                 // It has the last word, and no poll tells of that: a read does.
                 if self
+                    .connections
                     .links
                     .get_mut(id)
                     .is_some_and(|link| link.socket.is_over())
                 {
-                    self.look_again(id);
+                    self.connections.look_again(id);
                 }
                 bytes
             }
             Put::More => {
-                self.write_later(id);
+                self.connections.write_later(id);
                 most
             }
             Put::End => {
-                if let Some(link) = self.links.get_mut(id) {
+                if let Some(link) = self.connections.links.get_mut(id) {
                     link.connection.lost();
                 }
-                self.drop_link(id);
+                self.connections.drop_link(id);
                 return 0;
             }
         };
         if astray {
-            self.schedule_release(id);
+            self.connections
+                .schedule_release(id, &mut self.house.timers);
         }
         written
-    }
-
-    /// Has a connection go on when others had their turn; until then nothing of it is answered.
-    pub(super) fn write_later(&mut self, id: SlotId) {
-        if let Some(link) = self.links.get_mut(id)
-            && link.turn != Turn::Queued
-        {
-            link.turn = Turn::Queued;
-            self.queues.unwritten.push_back(id);
-        }
-    }
-
-    /// Goes on with one of those who have more to write than they were given time for.
-    pub(super) fn write_on(&mut self) {
-        while let Some(id) = self.queues.unwritten.pop_front() {
-            // One that is gone or moved meanwhile takes nobody's turn.
-            if let Some(link) = self.links.get_mut(id)
-                && link.turn == Turn::Queued
-            {
-                link.turn = Turn::Paused;
-                return self.flush(id);
-            }
-        }
-    }
-
-    pub(super) fn flush_dirty(&mut self) {
-        let mut dirty = std::mem::take(&mut self.queues.dirty);
-        dirty.sort_unstable();
-        dirty.dedup();
-        for link in dirty.drain(..) {
-            self.flush(link);
-        }
-        // Flushing gives nobody else anything to send: the memory can be used again.
-        self.queues.dirty = dirty;
     }
 }

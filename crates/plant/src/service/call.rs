@@ -17,7 +17,7 @@ use crate::space::{Body, Method, NodeIndex, Space, attribute};
 pub type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
 
 impl Desk<'_> {
-    pub(super) fn call(&mut self, request: &mut CallRequest) -> Result<Steps, StatusCode> {
+    pub fn call(&mut self, request: &mut CallRequest) -> Result<Steps, StatusCode> {
         self.call_knowing(request, Vec::new())
     }
 

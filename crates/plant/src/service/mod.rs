@@ -53,7 +53,7 @@ impl From<WalkError> for Refusal {
     }
 }
 
-/// What a service works with.
+/// What a service of a session works with.
 pub struct Desk<'a> {
     pub shared: &'a Shared,
     pub id: SlotId,
@@ -61,46 +61,6 @@ pub struct Desk<'a> {
     pub subscriptions: &'a mut Subscriptions,
     pub timers: &'a mut Timers,
     pub now: Now,
-}
-
-impl Desk<'_> {
-    /// Answers a request of a service that needs a session, or begins to. The dispatcher sees to the header.
-    ///
-    /// What it does not need is left in the request.
-    pub fn answer(&mut self, request: &mut Request) -> Result<Answer, StatusCode> {
-        let steps = match request {
-            Request::Browse(request) => self.browse(request),
-            Request::BrowseNext(request) => self.browse_next(request),
-            Request::TranslateBrowsePathsToNodeIds(request) => self.translate(request),
-            Request::RegisterNodes(request) => self.register(request),
-            Request::AddNodes(request) => self.add_nodes(request),
-            Request::DeleteNodes(request) => self.delete_nodes(request),
-            Request::AddReferences(request) => self.add_references(request),
-            Request::DeleteReferences(request) => self.delete_references(request),
-            Request::HistoryRead(request) => self.history_read(request),
-            Request::Call(request) => self.call(request),
-            Request::CreateMonitoredItems(request) => self.create_items(request),
-            Request::ModifyMonitoredItems(request) => self.modify_items(request),
-            Request::SetMonitoringMode(request) => self.set_monitoring_mode(request),
-            Request::DeleteMonitoredItems(request) => self.delete_items(request),
-            // Those without many operations, or with such that cost next to nothing.
-            Request::UnregisterNodes(request) => return whole(self.unregister(request)),
-            Request::HistoryUpdate(request) => return whole(self.history_update(request)),
-            Request::SetTriggering(request) => return whole(self.set_triggering(request)),
-            Request::CreateSubscription(request) => {
-                return whole(self.create_subscription(request));
-            }
-            Request::ModifySubscription(request) => {
-                return whole(self.modify_subscription(request));
-            }
-            Request::SetPublishingMode(request) => return whole(self.set_publishing_mode(request)),
-            Request::DeleteSubscriptions(request) => {
-                return whole(self.delete_subscriptions(request));
-            }
-            _ => Err(StatusCode::BadServiceUnsupported),
-        };
-        steps.map(Answer::Steps)
-    }
 }
 
 /// How a service answers.
@@ -113,10 +73,6 @@ pub enum Answer {
     Whole(Response),
     /// One operation after another.
     Steps(Steps),
-}
-
-fn whole<T: Into<Response>>(response: Result<T, StatusCode>) -> Result<Answer, StatusCode> {
-    response.map(|response| Answer::Whole(response.into()))
 }
 
 /// Takes the operations of a request, if there are any and not too many (Part 4, 7.38.2).

@@ -1,22 +1,33 @@
-//! The services that there are: what each is counted as, and which way it is answered.
+//! The services that there are: what each is counted as, which way it is answered, and by what.
 
-use wire::service::Request;
 use wire::service::shape::Kind;
+use wire::service::{Request, Response};
+use wire::types::StatusCode;
 
+use super::discovery::Discovery;
+use super::{Answer, Desk};
 use crate::diagnostics::Service;
 use crate::internals::Task;
 
+/// Answers a request of a service that needs a session, or begins to. What it does not need is left in the request.
+pub type AtDesk = fn(&mut Desk<'_>, &mut Request) -> Result<Answer, StatusCode>;
+
+/// Answers a request of a service that needs no session.
+pub type ForAll = fn(&Discovery<'_>, &Request) -> Result<Response, StatusCode>;
+
 /// Which way a request is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Route {
     /// It is walked where it lies: nothing is built in between.
     Walked,
     /// It is kept until there is something to tell.
     Kept,
-    /// By the loop: it has to do with connections, or with sessions and subscriptions of other loops, or needs no session.
+    /// By the loop: it has to do with connections, or with sessions and subscriptions of other loops.
     Loop,
     /// At the desk of its session: at once, or one operation after another.
-    Desk,
+    Desk(AtDesk),
+    /// For everybody who has a channel.
+    Open(ForAll),
 }
 
 /// A service.
@@ -65,56 +76,91 @@ impl Served {
 }
 
 macro_rules! table {
-    ($($kind:ident: $way:ident $($service:ident)?,)*) => {
+    ($($kind:ident $(as $service:ident)?: $way:ident $(($request:ident $answer:ident))?,)*) => {
         /// All services. Those that come by the million are found first.
         static TABLE: &[Served] = &[
-            $(Served::new(Kind::$kind, table!(@ $($service)?), Route::$way),)*
+            $(Served::new(
+                Kind::$kind,
+                table!(@counted $($service)?),
+                table!(@route $way $($request $answer)?),
+            ),)*
         ];
+
+        /// The requests of the table, and those that are answered for them.
+        #[cfg(test)]
+        fn answered() -> Vec<(Kind, Kind)> {
+            vec![$($((Kind::$kind, Request::$request(Default::default()).kind()),)?)*]
+        }
     };
-    (@ $service:ident) => { Some(Service::$service) };
-    (@) => { None };
+    (@counted $service:ident) => { Some(Service::$service) };
+    (@counted) => { None };
+    // One operation after another.
+    (@route Steps $request:ident $answer:ident) => {
+        Route::Desk(|desk, request| match request {
+            Request::$request(request) => desk.$answer(request).map(Answer::Steps),
+            _ => Err(StatusCode::BadServiceUnsupported),
+        })
+    };
+    // Without many operations, or with such that cost next to nothing.
+    (@route Whole $request:ident $answer:ident) => {
+        Route::Desk(|desk, request| match request {
+            Request::$request(request) => {
+                let response = desk.$answer(request);
+                response.map(|response| Answer::Whole(response.into()))
+            }
+            _ => Err(StatusCode::BadServiceUnsupported),
+        })
+    };
+    (@route Open $request:ident $answer:ident) => {
+        Route::Open(|discovery, request| match request {
+            Request::$request(request) => discovery.$answer(request).map(Response::from),
+            _ => Err(StatusCode::BadServiceUnsupported),
+        })
+    };
+    (@route Unserved) => { Route::Desk(|_, _| Err(StatusCode::BadServiceUnsupported)) };
+    (@route $way:ident) => { Route::$way };
 }
 
 table! {
-    ReadRequest: Walked Read,
-    WriteRequest: Walked Write,
-    PublishRequest: Kept Publish,
-    BrowseRequest: Desk Browse,
-    BrowseNextRequest: Desk BrowseNext,
-    TranslateBrowsePathsToNodeIdsRequest: Desk TranslateBrowsePathsToNodeIds,
-    RegisterNodesRequest: Desk RegisterNodes,
-    UnregisterNodesRequest: Desk UnregisterNodes,
-    CallRequest: Loop Call,
-    HistoryReadRequest: Desk HistoryRead,
-    HistoryUpdateRequest: Desk HistoryUpdate,
-    CreateMonitoredItemsRequest: Desk CreateMonitoredItems,
-    ModifyMonitoredItemsRequest: Desk ModifyMonitoredItems,
-    SetMonitoringModeRequest: Desk SetMonitoringMode,
-    SetTriggeringRequest: Desk SetTriggering,
-    DeleteMonitoredItemsRequest: Desk DeleteMonitoredItems,
-    CreateSubscriptionRequest: Desk CreateSubscription,
-    ModifySubscriptionRequest: Desk ModifySubscription,
-    SetPublishingModeRequest: Desk SetPublishingMode,
-    DeleteSubscriptionsRequest: Desk DeleteSubscriptions,
-    RepublishRequest: Loop Republish,
-    TransferSubscriptionsRequest: Loop TransferSubscriptions,
-    AddNodesRequest: Desk AddNodes,
-    AddReferencesRequest: Desk AddReferences,
-    DeleteNodesRequest: Desk DeleteNodes,
-    DeleteReferencesRequest: Desk DeleteReferences,
-    QueryFirstRequest: Desk QueryFirst,
-    QueryNextRequest: Desk QueryNext,
+    ReadRequest as Read: Walked,
+    WriteRequest as Write: Walked,
+    PublishRequest as Publish: Kept,
+    BrowseRequest as Browse: Steps(Browse browse),
+    BrowseNextRequest as BrowseNext: Steps(BrowseNext browse_next),
+    TranslateBrowsePathsToNodeIdsRequest as TranslateBrowsePathsToNodeIds: Steps(TranslateBrowsePathsToNodeIds translate),
+    RegisterNodesRequest as RegisterNodes: Steps(RegisterNodes register),
+    UnregisterNodesRequest as UnregisterNodes: Whole(UnregisterNodes unregister),
+    CallRequest as Call: Loop,
+    HistoryReadRequest as HistoryRead: Steps(HistoryRead history_read),
+    HistoryUpdateRequest as HistoryUpdate: Whole(HistoryUpdate history_update),
+    CreateMonitoredItemsRequest as CreateMonitoredItems: Steps(CreateMonitoredItems create_items),
+    ModifyMonitoredItemsRequest as ModifyMonitoredItems: Steps(ModifyMonitoredItems modify_items),
+    SetMonitoringModeRequest as SetMonitoringMode: Steps(SetMonitoringMode set_monitoring_mode),
+    SetTriggeringRequest as SetTriggering: Whole(SetTriggering set_triggering),
+    DeleteMonitoredItemsRequest as DeleteMonitoredItems: Steps(DeleteMonitoredItems delete_items),
+    CreateSubscriptionRequest as CreateSubscription: Whole(CreateSubscription create_subscription),
+    ModifySubscriptionRequest as ModifySubscription: Whole(ModifySubscription modify_subscription),
+    SetPublishingModeRequest as SetPublishingMode: Whole(SetPublishingMode set_publishing_mode),
+    DeleteSubscriptionsRequest as DeleteSubscriptions: Whole(DeleteSubscriptions delete_subscriptions),
+    RepublishRequest as Republish: Loop,
+    TransferSubscriptionsRequest as TransferSubscriptions: Loop,
+    AddNodesRequest as AddNodes: Steps(AddNodes add_nodes),
+    AddReferencesRequest as AddReferences: Steps(AddReferences add_references),
+    DeleteNodesRequest as DeleteNodes: Steps(DeleteNodes delete_nodes),
+    DeleteReferencesRequest as DeleteReferences: Steps(DeleteReferences delete_references),
+    QueryFirstRequest as QueryFirst: Unserved,
+    QueryNextRequest as QueryNext: Unserved,
     CreateSessionRequest: Loop,
     ActivateSessionRequest: Loop,
     CloseSessionRequest: Loop,
     CancelRequest: Loop,
-    FindServersRequest: Loop,
-    FindServersOnNetworkRequest: Loop,
-    GetEndpointsRequest: Loop,
-    RegisterServerRequest: Loop,
-    RegisterServer2Request: Loop,
-    OpenSecureChannelRequest: Desk,
-    CloseSecureChannelRequest: Desk,
+    FindServersRequest: Open(FindServers find_servers),
+    FindServersOnNetworkRequest: Open(FindServersOnNetwork find_servers_on_network),
+    GetEndpointsRequest: Open(GetEndpoints get_endpoints),
+    RegisterServerRequest: Open(RegisterServer register_server),
+    RegisterServer2Request: Open(RegisterServer2 register_server_2),
+    OpenSecureChannelRequest: Unserved,
+    CloseSecureChannelRequest: Unserved,
 }
 
 #[cfg(test)]
@@ -134,6 +180,13 @@ mod tests {
         for (kind, service) in counted {
             assert_eq!(format!("{kind:?}"), format!("{service:?}Request"));
         }
+    }
+
+    #[test]
+    fn each_request_is_given_to_what_answers_it() {
+        let all = answered();
+        assert!(all.len() > 20);
+        assert!(all.iter().all(|(asked, given)| asked == given), "{all:?}");
     }
 
     #[test]
