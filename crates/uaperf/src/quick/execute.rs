@@ -10,167 +10,86 @@ use judge::{EndedBy, Exit};
 use load::engine::{self, Control, Options, Outcome, Progress, RunError, Target};
 use load::work::Prepared;
 use observe::Process;
-use plan::{Phase, Targets, Work};
+use plan::{Phase, Work};
 use record::Samples;
 use record::run::{Mark, Run};
 use report::Named;
 
 use super::known::Known;
 use super::live::Watcher;
-use super::servers::{self, Looked};
+use super::servers;
+use super::set_up::{Measurement, Setup};
 use super::usage::UsageWatch;
-use super::writer::Writer;
-use super::{Common, look, missing, nearest, result, subscription_results};
+use super::{Common, missing, nearest, result};
 use crate::failure::Failure;
 use crate::fleet::{self, Fleet, Shared, Wanted, Word};
-use crate::global::Global;
 use crate::pcap;
-use crate::screen::tell;
 use crate::written;
 use crate::{log, lost};
 
 /// Carries the phase out. A scenario does this again and again, and keeps the runs itself.
-pub fn measure(
-    command: &'static str,
-    common: &Common,
-    targets: &Targets,
-    phase: &Phase,
-    control: &Control,
-    global: &Global,
-) -> anyhow::Result<Run> {
+pub fn measure(asked: Measurement<'_>) -> anyhow::Result<Run> {
+    let Measurement {
+        command,
+        common,
+        targets,
+        phase,
+        control,
+        global,
+    } = asked;
     let scheduling = common.load.scheduling();
     scheduling.check(common.fleet.is_asked())?;
-    let asked = common.output.observe.asked()?;
+    let observe = common.output.observe.asked()?;
     let started = SystemTime::now();
     let fleet = match common.fleet.is_asked() {
         true => Some(Fleet::gather(&common.fleet, control, global)?),
         false => None,
     };
-    let Looked {
-        targets: looked,
-        missing: not_there,
-    } = servers::look_at(targets, common, phase, control, global)?;
-    let watched = asked.with_server(servers::found(&looked));
+    let looked = servers::look_at(targets, common, phase, control, global)?;
+    let watched = observe.with_server(servers::found(&looked.targets));
     // Until the end of this phase, whatever ends it.
     let held = scheduling.hold(watched.server.as_ref())?;
     let server = watched.server.as_ref().map(Process::id);
-    // A fleet's are those of its hosts.
-    let own_limits = match &fleet {
-        Some(_) => Vec::new(),
-        None => servers::own_limits(phase, &looked),
-    };
-    let limits = !common.load.ignores_limits();
-    let writer =
-        Writer::prepare(phase, &looked, limits).map_err(|(error, n)| match looked.get(n) {
-            Some(target) => servers::refused(error, target),
-            None => Failure::new(error.to_string()).into(),
-        })?;
-    let prepared = prepared(phase, &looked, writer.as_ref(), limits, control)?;
-    let urls = looked.iter().map(|target| target.access.url.to_string());
-    let mut watcher = Watcher::new(
-        command,
-        phase,
-        urls.collect(),
-        common.output.printed.is_quiet(),
-        control,
-    );
-    let samples = samples(common)?;
-    let options = Options {
-        samples: samples.clone(),
-        threads: common.load.threads(),
-        pin: scheduling.pins()?,
-        at_start: scheduling.at_start(),
-        limits,
-        // A server that is still busy with what was given up would have to be awaited for them.
-        diagnostics: common.until_the_end.is_none(),
-        abandons: common.until_the_end.is_some(),
-        ..Options::default()
-    };
-    let options = match &common.part {
-        Some(part) => part.options(options),
-        None => options,
-    };
-    // What a server counts is of all parts.
-    let witnesses = || match &common.part {
-        Some(_) => Vec::new(),
-        None => subscription_results::witnesses(phase, &looked),
-    };
-    let link_test = match common.output.link_test {
-        true if fleet.is_some() => {
-            return Err(
-                Failure::usage("--link-test: the hosts of a fleet test no link")
-                    .hint("run `uaperf bench link URL` on each of them")
-                    .into(),
-            );
-        }
-        true => {
-            let server = servers::found(&looked);
-            Some(super::link_test::of(&looked, server.as_ref(), control)?)
-        }
-        false => None,
-    };
-    let before = witnesses();
+    let setup = asked.set_up(looked, fleet.is_some())?;
     let quiet = common.output.printed.is_quiet();
+    let mut watcher = Watcher::new(command, phase, setup.urls(), quiet, control);
+    let samples = samples(common)?;
+    let options = asked.options(samples.clone())?;
+    let link_test = asked.link_test(&setup.looked, fleet.is_some())?;
+    let before = asked.witnesses(&setup.looked);
     let make_step = |long| super::step::make(common, targets, long, control, global);
     let counting = common
         .output
         .energy
         .begin(control, quiet, Some(&make_step))?;
-    // Whatever stops it from now on, what nodes held is put back.
-    let stopped = |error| {
-        for note in writer.iter().flat_map(|it| it.restore(&looked)) {
-            tell!("warning: {note}");
-        }
-        servers::not_run(error, &looked)
-    };
-    if let Some(writer) = &writer {
-        writer.begin(&looked, control).map_err(&stopped)?;
+    if let Some(writer) = &setup.writer {
+        let begun = writer.begin(&setup.looked, control);
+        begun.map_err(|error| setup.stopped(error))?;
     }
     let watch = UsageWatch::start(watched).context("cannot start a thread")?;
-    let (done, wrote) = std::thread::scope(|scope| {
-        let writing = Control::default();
-        let wrote = writer.as_ref().map(|writer| {
-            let (looked, writing) = (&looked, writing.clone());
-            scope.spawn(move || writer.run(looked, &writing))
-        });
-        let mut tell = |progress: Progress| {
-            watcher.tell(&progress);
-            if let Some(part) = &common.part {
-                part.say(Word::Progress(vec![progress]));
-            }
-        };
-        let outcome = match fleet {
-            Some(fleet) => {
-                let wanted = wanted(command, &looked, common);
-                let shared =
-                    wanted.and_then(|it| fleet.carry_out(phase, &looked, it, control, tell));
-                Done::Shared(shared)
-            }
-            None => {
-                let outcome = engine::run(phase, &looked, &prepared, &options, control, &mut tell);
-                Done::Here(outcome)
-            }
-        };
-        writing.stop();
-        let wrote = wrote.map(|thread| thread.join().unwrap_or(Err(RunError::Thread)));
-        (outcome, wrote)
-    });
+    let (done, wrote) = asked.carry_out(&setup, fleet, options, &mut watcher);
     let scheduled = scheduling.notes(server);
     drop(held);
     let seen = watch.finish();
     watcher.end();
     let counted = counting.map(|it| it.finish(control));
-    drop(options);
     let (outcome, shared) = match done {
-        Done::Here(outcome) => (outcome.map_err(&stopped)?, None),
+        Done::Here(outcome) => (outcome.map_err(|error| setup.stopped(error))?, None),
         Done::Shared(both) => both.map(|(outcome, shared)| (outcome, Some(shared)))?,
     };
     if let Some(part) = &common.part {
         part.say(Word::Part(Box::new(engine::Part::from(&outcome))));
     }
-    let after = witnesses();
+    let after = asked.witnesses(&setup.looked);
 
     let by = missing::ended_by(phase, &outcome, control);
+    let Setup {
+        looked,
+        not_there,
+        own_limits,
+        writer,
+        prepared,
+    } = setup;
     let mut run = Known {
         command,
         common,
@@ -188,6 +107,7 @@ pub fn measure(
         aborted: watcher.aborted.clone(),
     }
     .run();
+    run.started = started.into();
     run.notes.extend(left_out(&prepared));
     run.notes.extend(scheduled);
     if let (Some(counted), Some(phase)) = (counted, run.phases.first_mut()) {
@@ -200,7 +120,6 @@ pub fn measure(
     if let Some((writer, wrote)) = writer.as_ref().zip(wrote) {
         writer.end(wrote, &looked, &mut run);
     }
-    run.started = started.into();
     if watcher.aborted.is_some() || outcome.stopped && control.is_aborted() {
         run.marks.push(Mark::Aborted);
     } else if matches!(by, Some(EndedBy::Interrupt | EndedBy::Limit { .. })) {
@@ -209,11 +128,8 @@ pub fn measure(
     if let Some(file) = &common.output.hlog {
         hlog(file, &outcome, &mut run);
     }
-    if let Some(Err(error)) = samples.map(Samples::finish) {
-        run.notes.push(error.to_string());
-        let file = common.output.samples.as_ref();
-        let named = file.map_or_else(String::new, |it| format!("--samples {}: ", it.display()));
-        lost::add(Failure::new(format!("{named}{error}")));
+    if let Some(samples) = samples {
+        finish(samples, common, &mut run);
     }
     restore(phase, &looked, &prepared, &mut run);
     run.notes
@@ -228,6 +144,50 @@ enum Done {
     Shared(anyhow::Result<(Outcome, Shared)>),
 }
 
+impl Measurement<'_> {
+    /// The load, here or by a fleet, and beside it what writes the values that are subscribed to.
+    fn carry_out(
+        self,
+        setup: &Setup,
+        fleet: Option<Fleet>,
+        options: Options,
+        watcher: &mut Watcher,
+    ) -> (Done, Option<Result<Outcome, RunError>>) {
+        let (phase, common, control) = (self.phase, self.common, self.control);
+        let looked = &setup.looked;
+        std::thread::scope(|scope| {
+            let writing = Control::default();
+            let wrote = setup.writer.as_ref().map(|writer| {
+                let writing = writing.clone();
+                scope.spawn(move || writer.run(looked, &writing))
+            });
+            let mut tell = |progress: Progress| {
+                watcher.tell(&progress);
+                if let Some(part) = &common.part {
+                    part.say(Word::Progress(vec![progress]));
+                }
+            };
+            let done = match fleet {
+                Some(fleet) => Done::Shared(
+                    wanted(self.command, looked, common)
+                        .and_then(|it| fleet.carry_out(phase, looked, it, control, tell)),
+                ),
+                None => Done::Here(engine::run(
+                    phase,
+                    looked,
+                    &setup.prepared,
+                    &options,
+                    control,
+                    &mut tell,
+                )),
+            };
+            writing.stop();
+            let wrote = wrote.map(|thread| thread.join().unwrap_or(Err(RunError::Thread)));
+            (done, wrote)
+        })
+    }
+}
+
 /// What agents need beside a phase and its servers.
 fn wanted(command: &str, looked: &[Arc<Target>], common: &Common) -> anyhow::Result<Wanted> {
     let mut words = common.reached_by();
@@ -239,33 +199,6 @@ fn wanted(command: &str, looked: &[Arc<Target>], common: &Common) -> anyhow::Res
         words,
         password: common.access.secret()?.map(|it| it.to_string()),
     })
-}
-
-/// What each server is asked for, once it was found there.
-fn prepared(
-    phase: &Phase,
-    looked: &[Arc<Target>],
-    writer: Option<&Writer>,
-    limits: bool,
-    control: &Control,
-) -> anyhow::Result<Vec<Arc<Prepared>>> {
-    let planned = phase.clone();
-    let prepared = look::each(looked.to_vec(), control, move |target: Arc<Target>| {
-        target.prepare(&planned, limits)
-    })?;
-    let one = |(n, (prepared, target)): (usize, (Result<Prepared, _>, &Arc<Target>))| {
-        let prepared = prepared.map_err(|error| servers::refused(error, target))?;
-        Ok(Arc::new(match writer {
-            Some(writer) => prepared.watching(writer.watches(n)),
-            None => prepared,
-        }))
-    };
-    prepared
-        .into_iter()
-        .zip(looked)
-        .enumerate()
-        .map(one)
-        .collect()
 }
 
 /// What was left out of what was asked; servers of one kind all say the same.
@@ -303,6 +236,16 @@ fn samples(common: &Common) -> anyhow::Result<Option<Samples>> {
     Ok(Some(samples.map_err(|error| {
         written::cannot("--samples", file, &error)
     })?))
+}
+
+/// No more single requests. What could not be written is said, and does not take the result along.
+fn finish(samples: Samples, common: &Common, run: &mut Run) {
+    if let Err(error) = samples.finish() {
+        run.notes.push(error.to_string());
+        let file = common.output.samples.as_ref();
+        let named = file.map_or_else(String::new, |it| format!("--samples {}: ", it.display()));
+        lost::add(Failure::new(format!("{named}{error}")));
+    }
 }
 
 /// Puts back what was overwritten, if that was asked for.

@@ -28,6 +28,7 @@ mod result;
 mod scheduling;
 mod sequence;
 mod servers;
+mod set_up;
 pub mod stage;
 mod step;
 mod subscribe;
@@ -49,6 +50,7 @@ use load::engine::{Control, Outcome};
 use plan::{ConnectKind, Phase, PlanError, TargetSpec, Targets, Work};
 use record::Run;
 use report::Unmeasured;
+use set_up::Measurement;
 use wire::url::{Transport, Url};
 use zeroize::Zeroizing;
 
@@ -477,6 +479,13 @@ impl Asked {
         if let Some(plan) = phase.connect() {
             connect::check_sources(plan, targets)?;
         }
-        execute::measure(self.service, &self.common, targets, phase, control, global)
+        execute::measure(Measurement {
+            command: self.service,
+            common: &self.common,
+            targets,
+            phase,
+            control,
+            global,
+        })
     }
 }
