@@ -274,7 +274,8 @@ fn an_agent_that_is_killed_is_named_with_its_devices_and_the_others_go_on() {
     let all = truth["agents"].as_array().unwrap();
     let lost: Vec<&Value> = all.iter().filter(|it| it["lost"].is_string()).collect();
     assert_eq!((lost.len(), number(lost[0], "/given")), (1, 5));
-    assert_eq!(number(lost[0], "/devices"), 0);
+    // What it served is not known, which is not none.
+    assert!(lost[0].get("devices").is_none(), "{}", lost[0]);
     assert_eq!(truth["each"].as_array().unwrap().len(), 5);
     // Nothing is left of it.
     let end = std::time::Instant::now() + Duration::from_secs(30);

@@ -17,6 +17,7 @@ use pubsub::{Content, Fields};
 use record::{Histogram, Progress, Sendings};
 use serde::{Deserialize, Serialize};
 use wire::template::walk::BuiltInType;
+use wire::time::Now;
 use wire::types::{DataValue, DateTime, Variant};
 
 use super::astray::Astray;
@@ -99,6 +100,36 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Published {
+    /// Nothing yet, of datagrams of so many bytes.
+    fn begun(plan: &Publish, planned_cycles: Option<u64>, size: usize) -> Self {
+        Self {
+            to: plan.to.to_string(),
+            dscp: plan.dscp.map(|it| it.to_string()),
+            ttl: match &plan.to {
+                Target::Udp(to) if to.is_multicast() => Some(plan.ttl),
+                _ => None,
+            },
+            planned_cycles,
+            cycles: 0,
+            datagrams: 0,
+            refused: 0,
+            dropped: 0,
+            copies: 0,
+            bytes: 0,
+            datagram_bytes: size as u64,
+            values: 0,
+            roll_overs: 0,
+            elapsed_ns: 0,
+            cpu_ns: None,
+            lateness: None,
+            lateness_histogram: Histogram::default(),
+            mqtt: None,
+            discovery: None,
+            keys: plan.mode.map(|_| KeyUse::default()),
+            interrupted: false,
+        }
+    }
+
     /// What became of messages with so many values each, secured with the key of this token.
     fn note(&mut self, sent: Sent, token: u32, expired: bool, values: u64) {
         self.datagrams += sent.messages;
@@ -220,24 +251,8 @@ pub fn publish_and_tell(
         Some(sealer.numbered(used.sequence.clone()))
     };
     let now = clock.now().utc;
-    // Each group has counters and random bytes of its own, so each has its own copy of every key.
-    let mut templates = Vec::new();
-    for group in 1..=plan.groups {
-        let sealer = sealer(nonce());
-        templates.push(match plan.mapping {
-            Mapping::Uadp => Form::Uadp(template(&plan, &kinds, group, sealer)?),
-            Mapping::Json(_) if sealer.is_some() => return Err(PublishError::SecuredJson),
-            Mapping::Json(style) => {
-                let message = text(&plan, &kinds, group)?;
-                let [a, b, c, d] = nonce();
-                let [e, f, g, h] = nonce();
-                let name = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
-                let template = JsonTemplate::new(&message, style, &kinds, name)?;
-                Form::Json(template, String::new())
-            }
-        });
-    }
-    let size = match templates.first_mut() {
+    let mut forms = forms(&plan, &kinds, &mut nonce, &sealer)?;
+    let size = match forms.first_mut() {
         Some(Form::Uadp(template)) => template.len(),
         // The length of a text changes with its values.
         _ => 0,
@@ -249,32 +264,7 @@ pub fn publish_and_tell(
     }
     let interface = plan.interface.as_ref();
     let mut poll = Poll::new()?;
-    let mut outlet = match &plan.to {
-        Target::Udp(to) => {
-            let towards = Interface::towards(interface, *to)?;
-            let socket = sender(*to, towards, (plan.ttl, plan.dscp))?;
-            Outlet::Datagrams(Box::new(Batch::new(socket, Vec::new())))
-        }
-        Target::Ethernet(to) => {
-            let (socket, header) = ethernet::sender(to, interface)?;
-            Outlet::Datagrams(Box::new(Batch::new(socket, header)))
-        }
-        Target::Mqtt(mqtt) => {
-            let [a, b, c, d] = nonce();
-            let client_id = format!("uaperf-{a:02x}{b:02x}{c:02x}{d:02x}");
-            let json = plan.mapping != Mapping::Uadp;
-            let prefix = mqtt.url.topic.as_deref().unwrap_or(PREFIX);
-            let tree = Tree::new(prefix, json, &plan.publisher_id.to_string());
-            let topics = (1..=plan.groups).map(|it| tree.data(&group_name(it)));
-            let retained = retained(&plan, &kinds, &tree, now, sealer(nonce()))?;
-            let registry = poll.registry().try_clone()?;
-            let topics = topics.collect();
-            let mqtt = (**mqtt).clone();
-            let courier =
-                Courier::new(mqtt, client_id, retained, topics, json, registry, Token(1))?;
-            Outlet::Mqtt(Box::new(courier))
-        }
-    };
+    let mut outlet = outlet(&plan, &kinds, now, &poll, &mut nonce, &sealer)?;
     let mut events = Events::with_capacity(4);
     let mut timer = match plan.interval {
         Some(_) => Some(Timer::new(poll.registry(), Token(0), clock)?),
@@ -288,32 +278,7 @@ pub fn publish_and_tell(
         (Some(planned), Some(most)) => Some(planned.min(most)),
         (planned, most) => planned.or(most),
     };
-    let mut done = Published {
-        to: plan.to.to_string(),
-        dscp: plan.dscp.map(|it| it.to_string()),
-        ttl: match &plan.to {
-            Target::Udp(to) if to.is_multicast() => Some(plan.ttl),
-            _ => None,
-        },
-        planned_cycles: planned,
-        cycles: 0,
-        datagrams: 0,
-        refused: 0,
-        dropped: 0,
-        copies: 0,
-        bytes: 0,
-        datagram_bytes: size as u64,
-        values: 0,
-        roll_overs: 0,
-        elapsed_ns: 0,
-        cpu_ns: None,
-        lateness: None,
-        lateness_histogram: Histogram::default(),
-        mqtt: None,
-        discovery: None,
-        keys: used.as_ref().map(|_| KeyUse::default()),
-        interrupted: false,
-    };
+    let mut done = Published::begun(&plan, planned, size);
     let teller = match (plan.discovery, plan.mapping) {
         (Some(discovery), Mapping::Uadp) => {
             let announcer = Announcer::new(plan.publisher_id.clone(), sealer(nonce()));
@@ -401,7 +366,7 @@ pub fn publish_and_tell(
                 if let Some(progress) = &plan.progress {
                     progress.secure_with(token);
                 }
-                let uadp = templates.iter_mut().filter_map(|it| match it {
+                let uadp = forms.iter_mut().filter_map(|it| match it {
                     Form::Uadp(template) => template.sealer(),
                     Form::Json(..) => None,
                 });
@@ -413,36 +378,19 @@ pub fn publish_and_tell(
             expired = cursor.is_expired(now);
         }
         let mut sent = Sent::default();
-        for (group, form) in templates.iter_mut().enumerate() {
+        for (group, form) in forms.iter_mut().enumerate() {
             for set in 0..usize::from(plan.writers) {
                 plan.values.set(&kinds, form, set, done.cycles)?;
             }
-            let len = match form {
-                Form::Uadp(template) => {
-                    // A datagram is written where it waits for the call that sends it.
-                    let waits = match astray.is_wanted() {
-                        true => None,
-                        false => outlet.slot(),
-                    };
-                    let is_in_place = waits.is_some();
-                    let at = waits.unwrap_or(&mut out);
-                    if !template.write(now.utc, at) {
-                        return Err(PublishError::KeyUsedUp);
-                    }
-                    let (len, is_secured) = (at.len(), plan.mode.is_some());
-                    sent.add(match is_in_place {
-                        true => outlet.push()?,
-                        false => astray.send((group, &out), is_secured, now.mono, &mut outlet)?,
-                    });
-                    len
-                }
-                Form::Json(template, text) => {
-                    template.write(now.utc, text);
-                    let message = (group, text.as_bytes());
-                    sent.add(astray.send(message, false, now.mono, &mut outlet)?);
-                    text.len()
-                }
-            };
+            let is_secured = plan.mode.is_some();
+            let (one, len) = message(
+                (group, form, is_secured),
+                now,
+                &mut outlet,
+                &mut astray,
+                &mut out,
+            )?;
+            sent.add(one);
             done.datagram_bytes = done.datagram_bytes.max(len as u64);
         }
         // A cycle of a schedule goes at its time; without one it may wait for others.
@@ -489,6 +437,109 @@ pub fn publish_and_tell(
     done.lateness = late.spread();
     done.lateness_histogram = late.histogram();
     Ok(done)
+}
+
+/// Four random bytes.
+type Nonce<'a> = &'a mut dyn FnMut() -> [u8; 4];
+/// What secures messages, with such bytes of its own; none where they are not secured.
+type Sealers<'a> = &'a dyn Fn([u8; 4]) -> Option<Sealer>;
+
+/// The message of each group. Each has counters and random bytes of its own, so each has its own copy of every key.
+fn forms(
+    plan: &Publish,
+    kinds: &[BuiltInType],
+    nonce: Nonce<'_>,
+    sealer: Sealers<'_>,
+) -> Result<Vec<Form>, PublishError> {
+    let form = |group| {
+        let sealer = sealer(nonce());
+        match plan.mapping {
+            Mapping::Uadp => Ok(Form::Uadp(template(plan, kinds, group, sealer)?)),
+            Mapping::Json(_) if sealer.is_some() => Err(PublishError::SecuredJson),
+            Mapping::Json(style) => {
+                let message = text(plan, kinds, group)?;
+                let [a, b, c, d] = nonce();
+                let [e, f, g, h] = nonce();
+                let name = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
+                let template = JsonTemplate::new(&message, style, kinds, name)?;
+                Ok(Form::Json(template, String::new()))
+            }
+        }
+    };
+    (1..=plan.groups).map(form).collect()
+}
+
+/// Where messages go.
+fn outlet(
+    plan: &Publish,
+    kinds: &[BuiltInType],
+    now: i64,
+    poll: &Poll,
+    nonce: Nonce<'_>,
+    sealer: Sealers<'_>,
+) -> Result<Outlet, PublishError> {
+    let interface = plan.interface.as_ref();
+    Ok(match &plan.to {
+        Target::Udp(to) => {
+            let towards = Interface::towards(interface, *to)?;
+            let socket = sender(*to, towards, (plan.ttl, plan.dscp))?;
+            Outlet::Datagrams(Box::new(Batch::new(socket, Vec::new())))
+        }
+        Target::Ethernet(to) => {
+            let (socket, header) = ethernet::sender(to, interface)?;
+            Outlet::Datagrams(Box::new(Batch::new(socket, header)))
+        }
+        Target::Mqtt(mqtt) => {
+            let [a, b, c, d] = nonce();
+            let client_id = format!("uaperf-{a:02x}{b:02x}{c:02x}{d:02x}");
+            let json = plan.mapping != Mapping::Uadp;
+            let prefix = mqtt.url.topic.as_deref().unwrap_or(PREFIX);
+            let tree = Tree::new(prefix, json, &plan.publisher_id.to_string());
+            let topics = (1..=plan.groups).map(|it| tree.data(&group_name(it)));
+            let retained = retained(plan, kinds, &tree, now, sealer(nonce()))?;
+            let registry = poll.registry().try_clone()?;
+            let topics = topics.collect();
+            let mqtt = (**mqtt).clone();
+            let courier =
+                Courier::new(mqtt, client_id, retained, topics, json, registry, Token(1))?;
+            Outlet::Mqtt(Box::new(courier))
+        }
+    })
+}
+
+/// Sends a message of a group, which is secured or not. What became of it, and its length.
+fn message(
+    (group, form, is_secured): (usize, &mut Form, bool),
+    now: Now,
+    outlet: &mut Outlet,
+    astray: &mut Astray,
+    out: &mut Vec<u8>,
+) -> Result<(Sent, usize), PublishError> {
+    match form {
+        Form::Uadp(template) => {
+            // A datagram is written where it waits for the call that sends it.
+            let waits = match astray.is_wanted() {
+                true => None,
+                false => outlet.slot(),
+            };
+            let is_in_place = waits.is_some();
+            let at = waits.unwrap_or(&mut *out);
+            if !template.write(now.utc, at) {
+                return Err(PublishError::KeyUsedUp);
+            }
+            let len = at.len();
+            let sent = match is_in_place {
+                true => outlet.push()?,
+                false => astray.send((group, &*out), is_secured, now.mono, outlet)?,
+            };
+            Ok((sent, len))
+        }
+        Form::Json(template, text) => {
+            template.write(now.utc, text);
+            let sent = astray.send((group, text.as_bytes()), false, now.mono, outlet)?;
+            Ok((sent, text.len()))
+        }
+    }
 }
 
 /// It publishes until this is dropped: whoever fails publishes no more, either.
