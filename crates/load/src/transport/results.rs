@@ -3,7 +3,8 @@
 use thiserror::Error;
 use wire::types::StatusCode;
 
-/// A response has more or fewer results than its request had operations. Which of them belongs to what is not known then.
+/// A response has more or fewer results than its request had operations, which breaks a rule of every service (Part 4, 7.1).
+/// Which of them belongs to what is not known then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the server answered {asked} operations with {got} results (want one for each)")]
 pub struct WrongCount {

@@ -70,14 +70,10 @@ impl Answer {
         }
         match results == expected {
             true => Self::new(results - bad, bad, uncertain, first),
-            false => Self::failed(WRONG_COUNT),
+            false => Self::failed(WrongCount::STATUS),
         }
     }
 }
-
-/// A response with more or fewer results than operations were asked for breaks a rule of every
-/// service (Part 4, 7.1).
-const WRONG_COUNT: StatusCode = WrongCount::STATUS;
 
 impl From<ReadTally> for Answer {
     fn from(tally: ReadTally) -> Self {
@@ -144,7 +140,7 @@ fn history(body: &[u8], expected: usize) -> Answer {
 pub(super) fn refused(error: &WalkError) -> Answer {
     Answer::failed(match error {
         WalkError::Fault(status) => *status,
-        WalkError::WrongCount { .. } => WRONG_COUNT,
+        WalkError::WrongCount { .. } => WrongCount::STATUS,
         WalkError::OtherType { .. } => StatusCode::BadUnknownResponse,
         _ => StatusCode::BadDecodingError,
     })
@@ -282,7 +278,11 @@ mod tests {
         assert_eq!(right.more.len(), 2);
         for (got, asked) in [(2, 1), (1, 2), (1, 0)] {
             let wrong = browsed((0..got).map(|_| result()).collect(), asked);
-            assert_eq!((wrong.status, wrong.values), (WRONG_COUNT, 0), "{got}");
+            assert_eq!(
+                (wrong.status, wrong.values),
+                (WrongCount::STATUS, 0),
+                "{got}"
+            );
             assert!(wrong.more.is_empty(), "{got}");
         }
     }

@@ -197,6 +197,11 @@ impl Connections {
         self.links.get(id).is_some_and(Link::is_known)
     }
 
+    /// Whether its channel is that of all connections over HTTPS.
+    pub fn is_shared(&self, id: SlotId) -> bool {
+        self.links.get(id).is_some_and(Link::is_shared)
+    }
+
     /// There may be more to read than a connection was given time for.
     pub fn look_again(&mut self, id: SlotId) {
         match self.is_known(id) {

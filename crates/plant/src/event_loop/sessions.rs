@@ -41,12 +41,7 @@ impl EventLoop {
         link: SlotId,
         head: &RequestHead<'_>,
     ) -> Result<Option<Post>, StatusCode> {
-        let shared = self
-            .responder
-            .connections
-            .links
-            .get(link)
-            .is_some_and(Link::is_shared);
+        let shared = self.responder.connections.is_shared(link);
         let creates = head.type_id == type_id::CREATE_SESSION_REQUEST;
         if !shared || creates || self.acceptor.leads {
             return Ok(None);
@@ -98,12 +93,7 @@ impl EventLoop {
         let (mut secret, mut more) = ([0; SECRET_LEN], [0; MORE_LEN]);
         random(&mut secret);
         random(&mut more);
-        let shared = self
-            .responder
-            .connections
-            .links
-            .get(link)
-            .is_some_and(Link::is_shared);
+        let shared = self.responder.connections.is_shared(link);
         let more = Some(more).filter(|_| shared);
         let number = self.shared.session_number();
         let (config, now, core) = (

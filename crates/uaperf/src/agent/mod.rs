@@ -171,8 +171,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let talking = std::thread::Builder::new().name("controller".into());
     let talking = talking.spawn(move || line.talk(&letters))?;
     let mut kept = None;
-    // It may wait for hours, and needs little of what its start did. What cannot be given back stays.
-    let _ = platform::memory::unmap_code();
+    platform::memory::unmap_code();
     if let Ok(share) = tasks.recv() {
         let at = At {
             start: &start,

@@ -109,8 +109,7 @@ impl Outpost {
             self.tags.join(", "),
             self.login.place()
         );
-        // It may wait for days, and needs little of what its start did. What cannot be given back stays.
-        let _ = platform::memory::unmap_code();
+        platform::memory::unmap_code();
         let mut work: Option<JoinHandle<()>> = None;
         let free =
             |work: &Option<JoinHandle<()>>| work.as_ref().is_none_or(JoinHandle::is_finished);
