@@ -10,7 +10,7 @@ use wire::time::{Instant, Now};
 use wire::types::{StatusCode, TransferSubscriptionsRequest};
 
 use super::gaps::after;
-use super::publish::hear;
+use super::message::hear;
 use super::{PendingRequest, Subscriber, SubscriberStep};
 use crate::engine::recorder::NotificationTracker;
 use crate::work::Requests;
@@ -147,7 +147,7 @@ impl Subscriber {
         tracker: &mut NotificationTracker<'_>,
     ) {
         self.to_transfer = false;
-        let Ok(Response::TransferSubscriptions(response)) = super::decode(body) else {
+        let Ok(Response::TransferSubscriptions(response)) = super::answer::decode(body) else {
             return self.not_transferred();
         };
         let places = self.there();
@@ -184,7 +184,7 @@ impl Subscriber {
             Ok(message) => message,
             Err(error) => {
                 let gone = StatusCode::BadSubscriptionIdInvalid;
-                if super::is(super::set_up::wrong(error), gone) {
+                if super::answer::is(super::answer::wrong(error), gone) {
                     self.lose(place);
                 } else {
                     self.seen(place, now, tracker);

@@ -11,7 +11,7 @@ use wire::types::{
     MonitoringMode, SetMonitoringModeRequest,
 };
 
-use super::millis;
+use super::answer::millis;
 use super::{PendingRequest, Subscriber};
 use crate::engine::recorder::NotificationTracker;
 
@@ -201,7 +201,7 @@ impl Subscriber {
         now: Now,
         tracker: &mut NotificationTracker<'_>,
     ) {
-        let response = match super::decode(body) {
+        let response = match super::answer::decode(body) {
             Ok(response) => response,
             Err(status) => return self.fail("change", status),
         };

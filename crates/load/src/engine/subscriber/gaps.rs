@@ -8,7 +8,7 @@ use wire::template::walk::RepublishResponse;
 use wire::time::{Instant, Now};
 use wire::types::{RepublishRequest, StatusCode, SubscriptionAcknowledgement};
 
-use super::publish::hear;
+use super::message::hear;
 use super::{BACKLOG, PendingRequest, Post, Subscriber, SubscriberStep};
 use crate::engine::recorder::NotificationTracker;
 
@@ -148,7 +148,7 @@ impl Subscriber {
         let message = match RepublishResponse::parse(body) {
             Ok(message) => message,
             Err(error) => {
-                let status = super::set_up::wrong(error);
+                let status = super::answer::wrong(error);
                 return self.not_republished(place, sequence, status, tracker);
             }
         };

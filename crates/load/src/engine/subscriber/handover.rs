@@ -90,7 +90,7 @@ impl Subscriber {
 
     /// Whether this status says no more than that one of them went.
     pub(super) fn hands_over(&self, status: StatusCode) -> bool {
-        super::is(status, StatusCode::GoodSubscriptionTransferred) && self.passes_on()
+        super::answer::is(status, StatusCode::GoodSubscriptionTransferred) && self.passes_on()
     }
 
     /// What it has for another session.
@@ -230,7 +230,7 @@ impl Subscriber {
         now: Now,
         tracker: &mut NotificationTracker<'_>,
     ) {
-        let status = match super::decode(body) {
+        let status = match super::answer::decode(body) {
             Ok(Response::TransferSubscriptions(response)) => {
                 let result = response.results.and_then(|all| all.into_iter().next());
                 result.map_or(StatusCode::BadUnexpectedError, |it| it.status_code)

@@ -58,7 +58,7 @@ impl Subscriber {
         now: Now,
         tracker: &mut NotificationTracker<'_>,
     ) {
-        if let Ok(Response::DeleteSubscriptions(response)) = super::decode(body) {
+        if let Ok(Response::DeleteSubscriptions(response)) = super::answer::decode(body) {
             let results = response.results.unwrap_or_default();
             let good = results.iter().filter(|status| !status.is_bad()).count();
             let step = receipt::SetUpStep::DeleteSubscriptions;

@@ -6,7 +6,10 @@
 //!
 //! - [`asked`]: requests on their way, and what each is about;
 //! - [`set_up`]: subscriptions, then items;
-//! - [`publish`]: requests that wait, and what their answers bring;
+//! - [`supply`]: how many Publish requests wait;
+//! - [`publish`]: they are sent, and what their answers bring;
+//! - [`message`]: what stands in a message;
+//! - [`answer`]: what other answers say;
 //! - [`gaps`]: messages that are missing;
 //! - [`back`]: sessions that came back;
 //! - [`churn`]: items and subscriptions that are changed while they report;
@@ -15,15 +18,18 @@
 //! - [`refresh`]: the states of conditions;
 //! - [`leave`]: the end.
 
+mod answer;
 mod back;
 mod churn;
 mod gaps;
 mod handover;
 mod leave;
+mod message;
 mod pending;
 mod publish;
 mod refresh;
 mod set_up;
+mod supply;
 mod witness;
 
 pub use back::Came;
@@ -37,22 +43,18 @@ use plan::Seat;
 use record::receipt;
 use serde::{Deserialize, Serialize};
 use wire::client::{Connection, RequestId};
-use wire::service::{Limits, Request, Response};
+use wire::service::Request;
 use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
 use super::recorder::NotificationTracker;
 use crate::work::Requests;
+use answer::is;
 use churn::{Changed, Turning};
 use gaps::Missing;
 use handover::Handover;
 use pending::{PendingRequest, PendingRequests};
-use publish::Supply;
-
-/// Milliseconds of the wire. A negative number, NaN and what is longer than any Duration are no interval, which is none.
-fn millis(millis: f64) -> Duration {
-    Duration::try_from_secs_f64(millis / 1e3).unwrap_or_default()
-}
+use supply::Supply;
 
 /// How far a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -521,21 +523,5 @@ impl Subscriber {
     /// The server's number of a subscription.
     fn id(&self, place: u32) -> Option<u32> {
         self.subscriptions.get(place as usize)?.id
-    }
-}
-
-/// Whether a status is this one, whatever its flags.
-fn is(status: StatusCode, wanted: StatusCode) -> bool {
-    status.sub_code() == wanted.sub_code()
-}
-
-/// Decodes a response in full, and tells why there is none.
-fn decode(body: &[u8]) -> Result<Response, StatusCode> {
-    let response = Response::decode(body, &Limits::for_message_size(body.len()))
-        .map_err(|error| error.status())?;
-    let result = response.header().service_result;
-    match result.is_bad() {
-        true => Err(result),
-        false => Ok(response),
     }
 }

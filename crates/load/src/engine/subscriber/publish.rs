@@ -2,145 +2,18 @@
 
 use std::time::Duration;
 
-use record::receipt::{EventKind, Gap, Head, Open, Told};
+use record::receipt::Head;
 use wire::client::Connection;
-use wire::template::walk::{Fields, Notification, Notifications, PublishResponse, RawNodeId};
-use wire::time::{Instant, Now};
+use wire::template::walk::{Notification, PublishResponse};
+use wire::time::Now;
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
-use super::{BACKLOG, Post, Subscriber, SubscriberStep, is};
+use super::answer::is;
+use super::message::hear;
+use super::supply::{DOUBLINGS, PAUSE};
+use super::{BACKLOG, Post, Subscriber, SubscriberStep};
 use crate::engine::recorder::NotificationTracker;
 use crate::work::events::Places;
-
-/// How many Publish requests are to wait.
-#[derive(Debug)]
-pub(super) struct Supply {
-    /// As typed.
-    fixed: Option<usize>,
-    /// To be kept waiting.
-    wanted: usize,
-    /// Of them, those that may be missing: where messages come fast, requests are sent in groups.
-    spare: usize,
-    /// The server takes no more than these.
-    most: usize,
-    /// On their way.
-    waiting: usize,
-    /// Answered, refused or given up.
-    ended: u64,
-    /// When the oldest of those on their way was sent, if none was before.
-    alone: Option<Instant>,
-    /// The shortest time from a request to its answer.
-    round_trip: Option<Duration>,
-    /// After a failure nothing is sent until then.
-    quiet_until: Option<Instant>,
-    /// Failures one after another.
-    failures: u32,
-}
-
-/// Publish requests that one session keeps waiting at most, when it decides itself.
-const MOST: usize = 1000;
-/// As long as this a request, and with it an acknowledgement, may wait for others to go with.
-const GATHER: Duration = Duration::from_millis(5);
-/// After a failed Publish, and twice that after another one, and so on.
-const PAUSE: Duration = Duration::from_millis(10);
-/// The longest pause is 2^7 of the shortest.
-const DOUBLINGS: u32 = 7;
-
-impl Supply {
-    pub(super) fn new(fixed: Option<u32>) -> Self {
-        let fixed = fixed.map(|n| n as usize);
-        Self {
-            fixed,
-            wanted: fixed.unwrap_or(0),
-            spare: 0,
-            most: MOST.max(fixed.unwrap_or(0)),
-            waiting: 0,
-            ended: 0,
-            alone: None,
-            round_trip: None,
-            quiet_until: None,
-            failures: 0,
-        }
-    }
-
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting
-    }
-
-    /// How many have ended so far.
-    pub(super) fn ended(&self) -> u64 {
-        self.ended
-    }
-
-    /// One has ended.
-    fn end(&mut self) {
-        self.waiting = self.waiting.saturating_sub(1);
-        self.ended += 1;
-    }
-
-    pub(super) fn quiet_until(&self) -> Option<Instant> {
-        self.quiet_until
-    }
-
-    pub(super) fn round_trip(&mut self, took: Duration) {
-        self.round_trip = Some(self.round_trip.map_or(took, |known| known.min(took)));
-    }
-
-    /// One for each subscription, as all may have news at once; those that are on their way while
-    /// further news come, or wait for others to go with; and one to spare.
-    fn foresee(&mut self, subscriptions: usize, publishings_per_s: f64) {
-        if self.fixed.is_some() {
-            return;
-        }
-        // As long as no answer came, nothing is known to be on its way.
-        let round_trip = self.round_trip.unwrap_or_default().as_secs_f64();
-        let travelling = (publishings_per_s * round_trip).ceil() as usize;
-        self.spare = (publishings_per_s * GATHER.as_secs_f64()) as usize;
-        let needed = subscriptions + 1 + travelling + self.spare;
-        self.wanted = self.wanted.max(needed);
-    }
-
-    /// One is sent.
-    fn send(&mut self, now: Instant) {
-        if self.waiting == 0 {
-            self.alone = Some(now);
-        }
-        self.waiting += 1;
-    }
-
-    /// Whether the message that has come was waiting for its request: before that none was at the server, and
-    /// it was answered at once.
-    fn was_awaited(&mut self, now: Instant) -> bool {
-        let Some((sent, shortest)) = self.alone.take().zip(self.round_trip) else {
-            return false;
-        };
-        now.since(sent) < shortest.saturating_mul(2)
-    }
-
-    /// Messages wait at the server for a request.
-    fn starved(&mut self) {
-        if self.fixed.is_none() {
-            self.wanted = (self.wanted + self.wanted.div_ceil(2)).min(self.most);
-        }
-    }
-
-    /// Over a new connection nothing waits yet.
-    pub(super) fn again(&mut self) {
-        self.waiting = 0;
-        self.alone = None;
-        self.failures = 0;
-        self.quiet_until = None;
-    }
-
-    fn missing(&self) -> usize {
-        self.wanted.min(self.most).saturating_sub(self.waiting)
-    }
-
-    /// Whether enough are missing to be sent.
-    fn is_due(&self) -> bool {
-        self.missing() > self.spare.min(self.wanted.min(self.most) / 2)
-    }
-}
 
 /// A message that lay so long at the server before its response was sent had to wait for a
 /// request.
@@ -226,7 +99,7 @@ impl Subscriber {
         self.supply.end();
         let response = match PublishResponse::parse(body) {
             Ok(response) => response,
-            Err(error) => return self.publish_refused(super::set_up::wrong(error), now, tracker),
+            Err(error) => return self.publish_refused(super::answer::wrong(error), now, tracker),
         };
         self.supply.failures = 0;
         for result in response.results {
@@ -390,53 +263,4 @@ impl Subscriber {
         self.supply.failures += 1;
         self.supply.quiet_until = Some(now.mono + pause);
     }
-}
-
-/// Everything in a message: tells what is missing before it, and whether it says that the
-/// subscription has ended.
-pub(super) fn hear(
-    mut open: Open<'_>,
-    notifications: Notifications<'_>,
-    places: Places,
-) -> (Option<Gap>, Option<StatusCode>) {
-    let mut ended = None;
-    // What cannot be read ends the message; the connection has vouched for its length.
-    for notification in notifications.map_while(Result::ok) {
-        match notification {
-            Notification::DataChange(items) => {
-                // What cannot be read ends the message, as below.
-                let _ = items.each(|it| {
-                    open.value(it.client_handle, it.status, it.source, it.server, it.count);
-                });
-            }
-            Notification::StatusChange { status, .. } => ended = Some(status),
-            Notification::Events(events) => {
-                for event in events.map_while(Result::ok) {
-                    open.event(event.client_handle, told(event.fields, places));
-                }
-            }
-            Notification::Other { .. } => {}
-        }
-    }
-    (open.end(), ended)
-}
-
-/// What accounting needs of an event.
-fn told<'a>(fields: Fields<'a>, places: Places) -> Told<'a> {
-    let mut told = Told::default();
-    for (at, field) in fields.enumerate() {
-        if at == places.id {
-            told.id = field.as_octets();
-        } else if at == places.kind {
-            told.kind = match field.as_node_id() {
-                Some(RawNodeId::Numeric { namespace, id }) => Some(EventKind { namespace, id }),
-                _ => None,
-            };
-        } else if at == places.time {
-            told.time = field.as_time().unwrap_or(0);
-        } else if at == places.received {
-            told.received = field.as_time().unwrap_or(0);
-        }
-    }
-    told
 }

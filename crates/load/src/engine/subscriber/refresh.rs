@@ -52,7 +52,7 @@ impl Subscriber {
         now: Now,
         tracker: &mut NotificationTracker<'_>,
     ) {
-        let status = match super::decode(body) {
+        let status = match super::answer::decode(body) {
             Ok(Response::Call(response)) => {
                 let result = response.results.and_then(|mut all| all.pop());
                 result.map_or(StatusCode::BadUnexpectedError, |result| result.status_code)

@@ -6,12 +6,13 @@ use plan::unit::duration::nanos;
 use record::receipt::{self, ItemTerms, SubscriptionTerms};
 use wire::client::Connection;
 use wire::service::Response;
-use wire::template::walk::{self, CreatedItem, WalkError};
+use wire::template::walk::{self, CreatedItem};
 use wire::time::{Instant, Now};
 use wire::types::{CreateSubscriptionResponse, StatusCode};
 
+use super::answer::{millis, wrong};
 use super::churn::Turning;
-use super::{BACKLOG, CREATING, PendingRequest, Subscriber, SubscriberStep, millis};
+use super::{BACKLOG, CREATING, PendingRequest, Subscriber, SubscriberStep};
 use crate::engine::recorder::NotificationTracker;
 use crate::work::events;
 
@@ -72,7 +73,7 @@ impl Subscriber {
         now: Now,
         tracker: &mut NotificationTracker<'_>,
     ) {
-        let response = match super::decode(body) {
+        let response = match super::answer::decode(body) {
             Ok(Response::CreateSubscription(response)) => response,
             Ok(_) => return self.refuse(StatusCode::BadUnknownResponse),
             Err(status) => return self.refuse(status),
@@ -279,15 +280,6 @@ impl Subscriber {
             held_back: terms.held_back(),
             watch: self.requests.watch(place, item as usize),
         }
-    }
-}
-
-/// The code that says best why a body could not be walked.
-pub(super) fn wrong(error: WalkError) -> StatusCode {
-    match error {
-        WalkError::Fault(status) => status,
-        WalkError::OtherType { .. } => StatusCode::BadUnknownResponse,
-        _ => StatusCode::BadDecodingError,
     }
 }
 

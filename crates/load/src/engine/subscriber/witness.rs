@@ -103,14 +103,14 @@ impl Subscriber {
     pub(super) fn silenced(&mut self, answered: Result<(), StatusCode>) {
         self.quiet = true;
         if let Err(status) = answered
-            && super::is(status, StatusCode::BadTimeout)
+            && super::answer::is(status, StatusCode::BadTimeout)
         {
             self.heard.sessions = Some(Err(status));
         }
     }
 
     pub(super) fn told(&mut self, about: About, answer: Result<&[u8], StatusCode>) {
-        let answer = answer.and_then(|body| match super::decode(body)? {
+        let answer = answer.and_then(|body| match super::answer::decode(body)? {
             Response::Read(response) => Ok(response),
             _ => Err(StatusCode::BadUnknownResponse),
         });
