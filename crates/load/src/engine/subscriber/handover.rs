@@ -15,7 +15,7 @@ use wire::types::{StatusCode, SubscriptionAcknowledgement, TransferSubscriptions
 use record::receipt;
 
 use super::churn::Turning;
-use super::{PendingRequest, Subscriber, SubscriberStep, Subscription};
+use super::{PendingRequest, Subscriber, Subscription};
 use crate::engine::recorder::NotificationTracker;
 
 /// A subscription between two sessions.
@@ -61,7 +61,7 @@ pub enum Post {
 #[derive(Debug, Default)]
 pub(super) struct Handover {
     /// For other sessions.
-    post: VecDeque<Post>,
+    pub(super) post: VecDeque<Post>,
     /// To be asked for: place, seat that had it, with initial values.
     to_take: VecDeque<(u32, usize, bool)>,
     /// Subscriptions that others have now, by the server's number, with their number in the receipt.
@@ -91,21 +91,6 @@ impl Subscriber {
     /// Whether this status says no more than that one of them went.
     pub(super) fn hands_over(&self, status: StatusCode) -> bool {
         super::answer::is(status, StatusCode::GoodSubscriptionTransferred) && self.passes_on()
-    }
-
-    /// What it has for another session.
-    pub fn post(&mut self) -> Option<Post> {
-        self.handover.post.pop_front()
-    }
-
-    /// Whether it can take subscriptions over.
-    pub fn is_running(&self) -> bool {
-        self.step == SubscriberStep::Running
-    }
-
-    /// Whether it has this subscription, by the server's number.
-    pub fn has(&self, id: u32) -> bool {
-        self.place(id).is_some()
     }
 
     /// A subscription is to go to another session, unless something about it is on its way.
@@ -176,18 +161,6 @@ impl Subscriber {
         }
         self.know(id, place as u32);
         place as u32
-    }
-
-    /// A message of one of its subscriptions came to a session that had it before.
-    pub fn came_elsewhere(&mut self, acknowledgement: SubscriptionAcknowledgement) {
-        self.acknowledgements.push(acknowledgement);
-    }
-
-    /// A message of one of its subscriptions is missing, as a session saw that had it before.
-    pub fn missed_elsewhere(&mut self, id: u32, sequence: u32, noticed: Instant) {
-        if let Some(place) = self.place(id) {
-            self.want(place, sequence, noticed);
-        }
     }
 
     /// The number in the receipt of a subscription that another session has now.

@@ -4,22 +4,23 @@
 //! No socket and no clock, as a lane has none: it shares the lane's connection, is told what time it is and
 //! what came in, and writes down what it hears in the loop's receipt.
 //!
-//! - [`asked`]: requests on their way, and what each is about;
+//! - [`pending`]: requests on their way, and what each is about;
 //! - [`set_up`]: subscriptions, then items;
 //! - [`supply`]: how many Publish requests wait;
 //! - [`publish`]: they are sent, and what their answers bring;
 //! - [`message`]: what stands in a message;
 //! - [`answer`]: what other answers say;
 //! - [`gaps`]: messages that are missing;
-//! - [`back`]: sessions that came back;
+//! - [`recovery`]: sessions that came back;
 //! - [`churn`]: items and subscriptions that are changed while they report;
 //! - [`handover`]: subscriptions that go to other sessions;
 //! - [`witness`]: what the server counted, before it is deleted;
 //! - [`refresh`]: the states of conditions;
-//! - [`leave`]: the end.
+//! - [`leave`]: the end;
+//! - [`asked`]: what the loop and other sessions want to know.
 
 mod answer;
-mod back;
+mod asked;
 mod churn;
 mod gaps;
 mod handover;
@@ -27,13 +28,16 @@ mod leave;
 mod message;
 mod pending;
 mod publish;
+mod recovery;
 mod refresh;
 mod set_up;
+mod shape;
 mod supply;
 mod witness;
 
-pub use back::Came;
 pub use handover::Post;
+pub use recovery::Came;
+pub use shape::Shape;
 pub use witness::{ServerCounts, Witness};
 
 use std::collections::{BTreeMap, VecDeque};
@@ -41,7 +45,6 @@ use std::time::Duration;
 
 use plan::Seat;
 use record::receipt;
-use serde::{Deserialize, Serialize};
 use wire::client::{Connection, RequestId};
 use wire::service::Request;
 use wire::time::{Instant, Now};
@@ -159,41 +162,6 @@ pub struct Subscriber {
     heard: ServerCounts,
 }
 
-/// What became of the shape that was asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shape {
-    /// Items that sample at another interval than they were to.
-    pub revised_sampling: u64,
-    /// The first of them: asked for, and granted.
-    pub sampling: Option<(Duration, Duration)>,
-    /// The publishing interval that was granted where it is another one.
-    pub publishing: Option<Duration>,
-    /// Messages that had to wait for a Publish request.
-    pub waited: u64,
-    /// Fields of events that the server does not know, with its status.
-    pub unknown_fields: Vec<String>,
-    /// What it says of the filter of an item that it refused.
-    pub bad_filter: Vec<String>,
-}
-
-impl Shape {
-    /// Adds another session's.
-    pub fn merge(&mut self, other: &Self) {
-        self.revised_sampling += other.revised_sampling;
-        self.sampling = self.sampling.or(other.sampling);
-        self.publishing = self.publishing.or(other.publishing);
-        self.waited += other.waited;
-        for (ours, theirs) in [
-            (&mut self.unknown_fields, &other.unknown_fields),
-            (&mut self.bad_filter, &other.bad_filter),
-        ] {
-            if ours.is_empty() {
-                ours.clone_from(theirs);
-            }
-        }
-    }
-}
-
 /// Requests that create something and wait for their answers, in each session.
 const CREATING: usize = 16;
 /// Bytes that wait for the socket before more is added.
@@ -231,50 +199,14 @@ impl Subscriber {
         }
     }
 
-    /// How far it is.
-    pub fn step(&self) -> SubscriberStep {
-        self.step
-    }
-
     /// The others are as far: it may go on to this step.
     pub fn allow(&mut self, step: SubscriberStep) {
         self.allowed = self.allowed.max(step);
         self.take_next_step();
     }
 
-    /// Subscriptions that were not created, by status.
-    pub fn refused(&self) -> &BTreeMap<u32, u64> {
-        &self.refused
-    }
-
-    /// Changes that the server refused, by what they were and its status.
-    pub fn failures(&self) -> &BTreeMap<(&'static str, u32), u64> {
-        &self.failures
-    }
-
     fn fail(&mut self, what: &'static str, status: StatusCode) {
         *self.failures.entry((what, status.bits())).or_default() += 1;
-    }
-
-    /// What became of the shape that was asked for.
-    pub fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
-    /// Requests of its own on their way.
-    pub fn in_flight(&self) -> usize {
-        self.asked.len()
-    }
-
-    /// Whether a request is one of its own.
-    #[inline]
-    pub fn owns(&self, id: RequestId) -> bool {
-        self.asked.has(id)
-    }
-
-    /// Whether the server has said that it does not know the session any more; once.
-    pub fn is_expelled(&mut self) -> bool {
-        std::mem::take(&mut self.expelled)
     }
 
     /// When there is something to send, if nothing else happens before.
@@ -349,11 +281,6 @@ impl Subscriber {
         if self.allowed >= SubscriberStep::Leaving && self.is_told() {
             self.step = self.step.max(SubscriberStep::Leaving);
         }
-    }
-
-    /// Whether all its subscriptions were asked for and answered.
-    pub fn has_subscriptions(&self) -> bool {
-        self.step > SubscriberStep::Subscriptions || self.all_created()
     }
 
     /// An answer came.

@@ -30,11 +30,6 @@ impl Subscriber {
         self.supply.foresee(there, rate);
     }
 
-    /// Publish requests that it keeps waiting.
-    pub fn publish_requests(&self) -> usize {
-        self.supply.wanted.min(self.supply.most)
-    }
-
     /// The longest that a request may wait in good order.
     fn patience(&self) -> Duration {
         let silence = |it: &super::Subscription| it.publishing.saturating_mul(it.keep_alive.max(1));

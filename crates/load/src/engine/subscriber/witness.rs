@@ -6,7 +6,7 @@ use wire::service::Response;
 use wire::time::Now;
 use wire::types::{ReadResponse, SetPublishingModeRequest, StatusCode};
 
-use super::{PendingRequest, Subscriber, SubscriberStep};
+use super::{PendingRequest, Subscriber};
 use crate::diagnostics::{self, About};
 
 /// What a session does between the end of the measurement and the deletion.
@@ -36,23 +36,6 @@ pub struct ServerCounts {
 }
 
 impl Subscriber {
-    /// What the server said, if this session asked it.
-    pub fn heard(&mut self) -> Option<ServerCounts> {
-        let asks = matches!(self.orders.witness, Witness::Asks { .. });
-        asks.then(|| std::mem::take(&mut self.heard))
-    }
-
-    /// Whether nothing is to be expected any more of its subscriptions, unless it says so itself.
-    pub fn is_quiet(&self) -> bool {
-        self.step > SubscriberStep::Quiet || self.step == SubscriberStep::Quiet && self.quiet
-    }
-
-    /// Whether the server has told what it was asked, as far as it did.
-    pub fn is_told(&self) -> bool {
-        self.step > SubscriberStep::Witnessing
-            || self.step == SubscriberStep::Witnessing && self.next().is_none()
-    }
-
     /// Part 4, 5.14.4: without publishing, no more notifications are sent.
     pub(super) fn quieten(&mut self, connection: &mut Connection, now: Now) {
         if self.quiet || self.asked.any(|asked| *asked == PendingRequest::Quiet) {
@@ -72,7 +55,7 @@ impl Subscriber {
     }
 
     /// What is to be asked next.
-    fn next(&self) -> Option<About> {
+    pub(super) fn next(&self) -> Option<About> {
         let Witness::Asks {
             about,
             subscriptions,
