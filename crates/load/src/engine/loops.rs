@@ -277,7 +277,7 @@ fn conclude(
             let change = (what.into(), status);
             *outcome.unchanged.entry(change).or_default() += n;
         }
-        outcome.shape.merge(subscriber.shape());
+        outcome.shape.merge(&subscriber.shape());
         let waiting = subscriber.publish_requests();
         outcome.publish_requests = outcome.publish_requests.max(waiting);
     }

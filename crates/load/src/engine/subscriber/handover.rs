@@ -7,16 +7,19 @@
 
 use std::collections::VecDeque;
 
-use wire::client::Connection;
+use record::receipt::{Gap, SetUpStep};
 use wire::service::Response;
-use wire::time::{Instant, Now};
+use wire::time::Instant;
 use wire::types::{StatusCode, SubscriptionAcknowledgement, TransferSubscriptionsRequest};
 
-use record::receipt;
-
-use super::churn::Turning;
-use super::{PendingRequest, Subscriber, Subscription};
-use crate::engine::recorder::NotificationTracker;
+use super::answer::decode;
+use super::churn::{Changes, Offer};
+use super::gaps::{Gaps, worth_asking};
+use super::notes::Notes;
+use super::outgoing::Outgoing;
+use super::pending::{PendingRequest, PendingRequests, TakeAsked};
+use super::reception::Reception;
+use super::subscriptions::Subscription;
 
 /// A subscription between two sessions.
 #[derive(Debug)]
@@ -61,7 +64,7 @@ pub enum Post {
 #[derive(Debug, Default)]
 pub(super) struct Handover {
     /// For other sessions.
-    pub(super) post: VecDeque<Post>,
+    post: VecDeque<Post>,
     /// To be asked for: place, seat that had it, with initial values.
     to_take: VecDeque<(u32, usize, bool)>,
     /// Subscriptions that others have now, by the server's number, with their number in the receipt.
@@ -77,52 +80,46 @@ impl InTransfer {
 
 impl Handover {
     /// Whether a subscription is to be asked for.
-    pub(super) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         !self.to_take.is_empty()
     }
-}
 
-impl Subscriber {
-    /// Whether its subscriptions go from session to session.
-    pub(super) fn passes_on(&self) -> bool {
-        self.turning.iter().any(Turning::is_transfer)
+    /// What is next for another session.
+    pub fn next_post(&mut self) -> Option<Post> {
+        self.post.pop_front()
     }
 
-    /// Whether this status says no more than that one of them went.
-    pub(super) fn hands_over(&self, status: StatusCode) -> bool {
-        super::answer::is(status, StatusCode::GoodSubscriptionTransferred) && self.passes_on()
+    /// Sends word to whoever has a subscription now.
+    pub fn forward(&mut self, post: Post) {
+        self.post.push_back(post);
     }
 
     /// A subscription is to go to another session, unless something about it is on its way.
-    pub(super) fn offer(&mut self, place: u32, initial: bool) {
+    pub fn offer(&mut self, offer: Offer, pending: &PendingRequests, gaps: &Gaps) {
+        let Offer { place, initial } = offer;
         let about = |asked: &PendingRequest| match asked {
             PendingRequest::Republish { subscription, .. }
-            | PendingRequest::Take { subscription, .. } => *subscription == place,
+            | PendingRequest::Take(TakeAsked { subscription, .. }) => *subscription == place,
             _ => false,
         };
-        let waits = self.missing.iter().any(|missing| missing.place == place)
-            || self
-                .handover
-                .to_take
-                .iter()
-                .any(|(take, ..)| *take == place);
-        if !waits && !self.asked.any(about) {
-            self.handover.post.push_back(Post::Offer { place, initial });
+        let waits = gaps.has(place) || self.to_take.iter().any(|(take, ..)| *take == place);
+        if !waits && !pending.any(about) {
+            self.post.push_back(Post::Offer { place, initial });
         }
     }
 
-    /// Gives a subscription away; `from`: its own seat.
-    pub fn give(&mut self, place: u32, initial: bool, from: usize) -> Option<InTransfer> {
-        let id = self.id(place)?;
-        let subscription = std::mem::take(self.subscription(place)?);
+    /// Gives a subscription away; `from`: the session's own seat.
+    pub fn give(
+        &mut self,
+        place: u32,
+        initial: bool,
+        from: usize,
+        reception: &mut Reception,
+    ) -> Option<InTransfer> {
+        let (id, subscription, acknowledgements) = reception.give(place)?;
         if let Some(number) = subscription.number {
-            self.handover.away.push((id, number));
+            self.away.push((id, number));
         }
-        self.by_id.retain(|(known, _)| *known != id);
-        let (acknowledgements, others) = std::mem::take(&mut self.acknowledgements)
-            .into_iter()
-            .partition(|it| it.subscription_id == id);
-        self.acknowledgements = others;
         Some(InTransfer {
             id,
             subscription,
@@ -133,77 +130,73 @@ impl Subscriber {
     }
 
     /// Has a subscription of another session taken over.
-    pub fn take_over(&mut self, moved: InTransfer) {
+    pub fn take_over(&mut self, moved: InTransfer, reception: &mut Reception) {
         let (from, initial) = (moved.from, moved.initial);
-        let place = self.put(moved);
-        self.handover.to_take.push_back((place, from, initial));
+        let place = self.put(moved, reception);
+        self.to_take.push_back((place, from, initial));
     }
 
-    /// Has a subscription again that it wanted to give away.
-    pub fn take_back(&mut self, moved: InTransfer) {
-        self.put(moved);
-    }
-
-    fn put(&mut self, moved: InTransfer) -> u32 {
-        let InTransfer {
-            id,
-            subscription,
-            acknowledgements,
-            ..
-        } = moved;
-        self.handover.away.retain(|(known, _)| *known != id);
-        self.acknowledgements.extend(acknowledgements);
-        let free = self.subscriptions.iter().position(|it| it.number.is_none());
-        let place = free.unwrap_or(self.subscriptions.len());
-        match self.subscriptions.get_mut(place) {
-            Some(slot) => *slot = subscription,
-            None => self.subscriptions.push(subscription),
-        }
-        self.know(id, place as u32);
-        place as u32
+    /// Has a subscription again; tells its place.
+    pub fn put(&mut self, moved: InTransfer, reception: &mut Reception) -> u32 {
+        self.away.retain(|(known, _)| *known != moved.id);
+        reception.put(moved.id, moved.subscription, moved.acknowledgements)
     }
 
     /// The number in the receipt of a subscription that another session has now.
-    pub(super) fn away(&self, id: u32) -> Option<u32> {
-        let found = self.handover.away.iter().find(|(known, _)| *known == id);
+    pub fn away(&self, id: u32) -> Option<u32> {
+        let found = self.away.iter().find(|(known, _)| *known == id);
         found.map(|(_, number)| *number)
     }
 
-    /// Sends word to whoever has a subscription now.
-    pub(super) fn forward(&mut self, post: Post) {
-        self.handover.post.push_back(post);
+    /// Messages are missing of a subscription that another session has now, which asks for them.
+    pub fn miss(&mut self, id: u32, gap: Option<Gap>, noticed: Instant) {
+        for sequence in worth_asking(gap) {
+            self.forward(Post::Missing {
+                id,
+                sequence,
+                noticed,
+            });
+        }
     }
 
     /// Asks the server for the subscriptions that others have given.
-    pub(super) fn take_all(&mut self, connection: &mut Connection, now: Now) {
-        while let Some((place, from, initial)) = self.handover.to_take.pop_front() {
-            let Some(id) = self.id(place) else { continue };
+    pub fn take_all(
+        &mut self,
+        out: &mut Outgoing<'_>,
+        reception: &mut Reception,
+        changes: &mut Changes,
+    ) {
+        while let Some((place, from, initial)) = self.to_take.pop_front() {
+            let Some(id) = reception.subscriptions.id(place) else {
+                continue;
+            };
             let request = TransferSubscriptionsRequest {
-                request_header: self.requests.header(now.utc),
+                request_header: out.header(),
                 subscription_ids: Some(vec![id]),
                 send_initial_values: initial,
             };
-            let asked = PendingRequest::Take {
+            let asked = TakeAsked {
                 subscription: place,
                 from,
                 initial,
-                sent: now.mono,
+                sent: out.now.mono,
             };
-            if !self.send(connection, request, asked, now) {
-                self.not_taken(place, from, StatusCode::BadTooManyOperations);
+            if !out.send(request, PendingRequest::Take(asked)) {
+                self.not_taken(asked, StatusCode::BadTooManyOperations, reception, changes);
             }
         }
     }
 
-    pub(super) fn taken(
+    /// The server has handed it over, or not.
+    pub fn taken(
         &mut self,
-        (place, from, initial): (u32, usize, bool),
-        sent: Instant,
+        asked: TakeAsked,
         body: &[u8],
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
+        reception: &mut Reception,
+        changes: &mut Changes,
+        notes: &mut Notes<'_>,
     ) {
-        let status = match super::answer::decode(body) {
+        let status = match decode(body) {
             Ok(Response::TransferSubscriptions(response)) => {
                 let result = response.results.and_then(|all| all.into_iter().next());
                 result.map_or(StatusCode::BadUnexpectedError, |it| it.status_code)
@@ -212,23 +205,27 @@ impl Subscriber {
             Err(status) => status,
         };
         if status.is_bad() {
-            return self.not_taken(place, from, status);
+            return self.not_taken(asked, status, reception, changes);
         }
-        let (sent, at) = (self.at(sent), self.at(now.mono));
-        tracker
-            .receipt
-            .step(receipt::SetUpStep::Transfer, sent, at, 1);
-        if let Some(number) = self.number(place).filter(|_| initial) {
-            tracker.receipt.told_again(number);
+        notes.step(SetUpStep::Transfer, asked.sent, 1);
+        let number = reception.subscriptions.number(asked.subscription);
+        if let Some(number) = number.filter(|_| asked.initial) {
+            notes.receipt.told_again(number);
         }
     }
 
     /// The server did not hand it over: it goes back.
-    pub(super) fn not_taken(&mut self, place: u32, from: usize, status: StatusCode) {
-        self.fail("transfer", status);
-        if let Some(moved) = self.give(place, false, from) {
+    pub fn not_taken(
+        &mut self,
+        asked: TakeAsked,
+        status: StatusCode,
+        reception: &mut Reception,
+        changes: &mut Changes,
+    ) {
+        changes.fail("transfer", status);
+        if let Some(moved) = self.give(asked.subscription, false, asked.from, reception) {
             // It was never here.
-            self.handover.away.retain(|(known, _)| *known != moved.id);
+            self.away.retain(|(known, _)| *known != moved.id);
             self.forward(Post::Back(moved));
         }
     }

@@ -4,34 +4,41 @@
 //! No socket and no clock, as a lane has none: it shares the lane's connection, is told what time it is and
 //! what came in, and writes down what it hears in the loop's receipt.
 //!
-//! - [`pending`]: requests on their way, and what each is about;
-//! - [`set_up`]: subscriptions, then items;
-//! - [`supply`]: how many Publish requests wait;
-//! - [`publish`]: they are sent, and what their answers bring;
-//! - [`message`]: what stands in a message;
-//! - [`answer`]: what other answers say;
-//! - [`gaps`]: messages that are missing;
+//! It is made of parts, each of which has what it needs to know:
+//!
+//! - [`set_up`]: what is still to be created, subscriptions, then items; what became of their [`shape`];
+//! - [`reception`]: [`subscriptions`] that are there, Publish requests that wait ([`supply`]), messages that are
+//!   missing ([`gaps`]);
 //! - [`recovery`]: sessions that came back;
 //! - [`churn`]: items and subscriptions that are changed while they report;
 //! - [`handover`]: subscriptions that go to other sessions;
-//! - [`witness`]: what the server counted, before it is deleted;
 //! - [`refresh`]: the states of conditions;
-//! - [`leave`]: the end;
-//! - [`asked`]: what the loop and other sessions want to know.
+//! - [`witness`]: what the server counted, before it is deleted;
+//! - [`pending`]: requests on their way, and what each is about.
+//!
+//! A part that sends is handed the way to the server ([`outgoing`]), a part that hears something is handed the receipt
+//! ([`notes`]); what the session has to do ([`assignment`]) all of them may look at. What comes with answers to
+//! Publish requests concerns most of them ([`publish`]). What other sessions and the loop want to know is in
+//! [`asked`]. [`message`] and [`answer`] read, and [`leave`] is the end.
 
 mod answer;
 mod asked;
+mod assignment;
 mod churn;
 mod gaps;
 mod handover;
 mod leave;
 mod message;
+mod notes;
+mod outgoing;
 mod pending;
 mod publish;
+mod reception;
 mod recovery;
 mod refresh;
 mod set_up;
 mod shape;
+mod subscriptions;
 mod supply;
 mod witness;
 
@@ -40,24 +47,27 @@ pub use recovery::Came;
 pub use shape::Shape;
 pub use witness::{ServerCounts, Witness};
 
-use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use plan::Seat;
-use record::receipt;
 use wire::client::{Connection, RequestId};
-use wire::service::Request;
 use wire::time::{Instant, Now};
-use wire::types::{StatusCode, SubscriptionAcknowledgement};
+use wire::types::StatusCode;
 
 use super::recorder::NotificationTracker;
 use crate::work::Requests;
 use answer::is;
-use churn::{Changed, Turning};
-use gaps::Missing;
+use assignment::Assignment;
+use churn::Changes;
 use handover::Handover;
+use notes::Notes;
+use outgoing::Outgoing;
 use pending::{PendingRequest, PendingRequests};
-use supply::Supply;
+use reception::Reception;
+use recovery::Recovery;
+use refresh::Refresh;
+use set_up::SetUp;
+use witness::Witnessing;
 
 /// How far a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,108 +105,47 @@ pub struct Orders {
     pub witness: Witness,
 }
 
-/// A subscription.
-#[derive(Debug, Default)]
-struct Subscription {
-    /// The server's number for it; none if it is not there.
-    id: Option<u32>,
-    /// Its number in the receipt, once it was there.
-    number: Option<u32>,
-    /// The client handle of its first item.
-    first_handle: u32,
-    /// Revised.
-    publishing: Duration,
-    /// Revised: intervals without news.
-    keep_alive: u32,
-    /// The next message's number.
-    expected: u32,
-    /// Messages sent before a reconnect are being fetched.
-    catching_up: bool,
-    /// Its session is back, and whether it is still there has to show.
-    doubtful: bool,
-    /// The server's numbers of its items, where they are needed.
-    items: Vec<u32>,
-    /// Items that were changed, and messages that may still bring values from before.
-    changed: Option<(Changed, u8)>,
-}
-
 /// One session's subscriptions.
 #[derive(Debug)]
 pub struct Subscriber {
-    requests: Requests,
-    orders: Orders,
+    assignment: Assignment,
     step: SubscriberStep,
     /// How far it may go before others are as far.
     allowed: SubscriberStep,
-    /// When the first subscription could be created.
-    began: Option<Instant>,
-    subscriptions: Vec<Subscription>,
-    /// The server's numbers, ascending, and our places.
-    by_id: Vec<(u32, u32)>,
     /// Requests on their way, Publish among them.
-    asked: PendingRequests,
-    /// Subscriptions to be created.
-    to_create: VecDeque<u32>,
-    /// Subscriptions whose items are to be created, from which on.
-    to_fill: VecDeque<(u32, usize)>,
-    supply: Supply,
-    acknowledgements: Vec<SubscriptionAcknowledgement>,
-    /// Messages to be asked for.
-    missing: VecDeque<Missing>,
-    /// A new session is to take the subscriptions over.
-    to_transfer: bool,
-    turning: Vec<Turning>,
-    /// Subscriptions that are to be told the states of all conditions.
-    to_refresh: VecDeque<u32>,
+    pending: PendingRequests,
+    set_up: SetUp,
+    reception: Reception,
+    recovery: Recovery,
+    changes: Changes,
     handover: Handover,
-    /// Changes that the server refused, by what they were and its status.
-    failures: BTreeMap<(&'static str, u32), u64>,
-    /// The server does not know the session any more.
-    expelled: bool,
-    /// Subscriptions that were not created, by status.
-    refused: BTreeMap<u32, u64>,
-    shape: Shape,
-    /// Its subscriptions are silent.
-    quiet: bool,
-    /// What the server said when all was quiet.
-    heard: ServerCounts,
+    refresh: Refresh,
+    witnessing: Witnessing,
 }
-
-/// Requests that create something and wait for their answers, in each session.
-const CREATING: usize = 16;
-/// Bytes that wait for the socket before more is added.
-const BACKLOG: usize = 64 * 1024;
 
 impl Subscriber {
     /// A session that will subscribe.
     pub fn new(requests: Requests, orders: Orders) -> Self {
         let plan = &requests.terms.plan;
-        let count = plan.subscriptions;
+        let changes = Changes::new(&plan.churn);
         Self {
-            supply: Supply::new(plan.publish_requests),
-            turning: plan.churn.iter().map(Turning::new).collect(),
-            requests,
-            orders,
+            set_up: SetUp::new(plan.subscriptions, changes.names_items()),
+            reception: Reception::new(plan),
+            changes,
+            witnessing: Witnessing::new(orders.witness),
+            assignment: Assignment { requests, orders },
             step: SubscriberStep::Subscriptions,
             allowed: SubscriberStep::Subscriptions,
-            began: None,
-            subscriptions: (0..count).map(|_| Subscription::default()).collect(),
-            by_id: Vec::new(),
-            asked: PendingRequests::default(),
-            to_create: (0..count).collect(),
-            to_fill: VecDeque::new(),
-            acknowledgements: Vec::new(),
-            missing: VecDeque::new(),
-            to_transfer: false,
-            to_refresh: VecDeque::new(),
+            pending: PendingRequests::default(),
+            recovery: Recovery::default(),
             handover: Handover::default(),
-            failures: BTreeMap::new(),
-            expelled: false,
-            refused: BTreeMap::new(),
-            shape: Shape::default(),
-            quiet: false,
-            heard: ServerCounts::default(),
+            refresh: Refresh::default(),
         }
+    }
+
+    /// Begins with the subscriptions.
+    pub fn begin(&mut self, now: Now) {
+        self.set_up.begin(now.mono);
     }
 
     /// The others are as far: it may go on to this step.
@@ -205,8 +154,16 @@ impl Subscriber {
         self.take_next_step();
     }
 
-    fn fail(&mut self, what: &'static str, status: StatusCode) {
-        *self.failures.entry((what, status.bits())).or_default() += 1;
+    /// No more figures are wanted: what was created is to be deleted, once the server was asked what it counted
+    /// of it.
+    pub fn end(&mut self) {
+        if self.step < SubscriberStep::Quiet {
+            let witnesses = self.witnessing.is_wanted() && self.step == SubscriberStep::Running;
+            self.step = match witnesses {
+                true => SubscriberStep::Quiet,
+                false => SubscriberStep::Leaving,
+            };
+        }
     }
 
     /// When there is something to send, if nothing else happens before.
@@ -214,16 +171,19 @@ impl Subscriber {
         if self.handover.is_due() {
             return Some(Instant::default());
         }
-        let pause = self.supply.quiet_until();
+        let pause = self.reception.supply.quiet_until();
         let creation = match self.step {
-            SubscriberStep::Subscriptions => self.next_creation(),
+            SubscriberStep::Subscriptions => {
+                let creating = self.creating();
+                self.set_up.next_creation(&self.assignment, creating, false)
+            }
             _ => None,
         };
         let turn = match self.step {
-            SubscriberStep::Running => self.next_turn(),
+            SubscriberStep::Running => self.changes.next_turn(),
             _ => None,
         };
-        [pause, creation, turn, self.next_question()]
+        [pause, creation, turn, self.reception.gaps.next_question()]
             .into_iter()
             .flatten()
             .min()
@@ -238,28 +198,47 @@ impl Subscriber {
     ) -> bool {
         let before = connection.pending().len();
         self.take_next_step();
+        let notes = &mut Notes::new(self.assignment.orders.zero, now, tracker);
+        let out = &mut Outgoing::new(&self.assignment, connection, &mut self.pending, now);
         if self.step < SubscriberStep::Gone {
-            self.ask_again(connection, now, tracker);
+            let all = self.step >= SubscriberStep::Quiet;
+            self.reception.ask_again(out, all, notes);
         }
+        let publish = self.reception.supply.waiting();
         match self.step {
-            SubscriberStep::Subscriptions => self.create_subscriptions(connection, now),
-            SubscriberStep::Items => self.create_items(connection, now),
-            SubscriberStep::Running => {
-                self.transfer(connection, now);
-                self.take_all(connection, now);
-                // Those that were lost and are made again.
-                self.create_subscriptions(connection, now);
-                self.create_items(connection, now);
-                self.refresh(connection, now);
-                self.turn(connection, now);
+            SubscriberStep::Subscriptions => self.set_up.create_subscriptions(out, publish, false),
+            SubscriberStep::Items => {
+                let subscriptions = &self.reception.subscriptions;
+                self.set_up.create_items(out, publish, subscriptions);
+                if self.set_up.has_filled(out.pending().beside(publish)) {
+                    self.step = SubscriberStep::Running;
+                }
             }
-            SubscriberStep::Quiet => self.quieten(connection, now),
-            SubscriberStep::Witnessing => self.witness(connection, now),
-            SubscriberStep::Leaving => self.leave(connection, now),
+            SubscriberStep::Running => {
+                self.recovery.send(out, &self.reception.subscriptions);
+                let (reception, changes) = (&mut self.reception, &mut self.changes);
+                self.handover.take_all(out, reception, changes);
+                // Those that were lost and are made again.
+                self.set_up.create_subscriptions(out, publish, true);
+                let subscriptions = &reception.subscriptions;
+                self.set_up.create_items(out, publish, subscriptions);
+                self.refresh.send(out, subscriptions);
+                for offer in changes.turn(out, subscriptions) {
+                    self.handover.offer(offer, out.pending(), &reception.gaps);
+                }
+            }
+            SubscriberStep::Quiet => self.witnessing.quieten(out, &self.reception.subscriptions),
+            SubscriberStep::Witnessing => self.witnessing.ask(out),
+            SubscriberStep::Leaving => {
+                if leave::delete_all(out, &self.reception.subscriptions) {
+                    self.step = SubscriberStep::Gone;
+                }
+            }
             SubscriberStep::Gone => {}
         }
         if self.step < SubscriberStep::Quiet {
-            self.supply(connection, now, tracker);
+            let transfers = self.recovery.transfers();
+            self.reception.supply(out, transfers, notes);
         }
         connection.pending().len() > before
     }
@@ -267,19 +246,24 @@ impl Subscriber {
     /// Goes on to the next step when this one is done and the others are as far.
     fn take_next_step(&mut self) {
         if self.step == SubscriberStep::Subscriptions
-            && self.all_created()
+            && self.has_subscriptions()
             && self.allowed >= SubscriberStep::Items
         {
             self.step = SubscriberStep::Items;
-            let there = self.by_id.iter().map(|(_, place)| (*place, 0));
-            self.to_fill = there.collect();
-            self.to_fill.make_contiguous().sort_unstable();
+            self.set_up.fill_all(&self.reception.subscriptions);
         }
         if self.allowed >= SubscriberStep::Witnessing && self.is_quiet() {
             self.step = self.step.max(SubscriberStep::Witnessing);
         }
         if self.allowed >= SubscriberStep::Leaving && self.is_told() {
             self.step = self.step.max(SubscriberStep::Leaving);
+        }
+    }
+
+    /// Once all items are asked for and answered.
+    fn done_with_items(&mut self) {
+        if self.step == SubscriberStep::Items && self.set_up.has_filled(self.creating()) {
+            self.step = SubscriberStep::Running;
         }
     }
 
@@ -291,43 +275,69 @@ impl Subscriber {
         now: Now,
         tracker: &mut NotificationTracker<'_>,
     ) {
-        match self.asked.take(id) {
+        let notes = &mut Notes::new(self.assignment.orders.zero, now, tracker);
+        let assignment = &self.assignment;
+        let reception = &mut self.reception;
+        match self.pending.take(id) {
             PendingRequest::Nothing => {}
-            PendingRequest::Publish => self.published(body, now, tracker),
+            PendingRequest::Publish => self.published(body, notes),
             PendingRequest::Subscription { subscription, sent } => {
-                self.created(subscription, sent, body, now, tracker);
+                let asked = (subscription, sent);
+                let created = self
+                    .set_up
+                    .created(asked, body, assignment, reception, notes);
+                if created && self.step == SubscriberStep::Running {
+                    self.set_up.fill(subscription);
+                }
             }
-            PendingRequest::Items {
-                subscription,
-                first,
-                count,
-                sent,
-            } => self.created_items(subscription, (first, count), sent, body, now, tracker),
+            PendingRequest::Items(asked) => {
+                let subscriptions = &mut reception.subscriptions;
+                let last = self
+                    .set_up
+                    .created_items(asked, body, assignment, subscriptions, notes);
+                let events = assignment.plan().events.as_ref();
+                if last && events.is_some_and(|events| events.refresh) {
+                    self.refresh.want(asked.subscription);
+                }
+                self.done_with_items();
+            }
             PendingRequest::Republish {
                 subscription,
                 sequence,
-            } => self.republished(subscription, sequence, body, now, tracker),
+            } => {
+                let places = assignment.event_places();
+                let fate = reception.republished((subscription, sequence), body, places, notes);
+                self.meet(subscription, fate, notes);
+            }
             PendingRequest::CatchUp {
                 subscription,
                 sequence,
-            } => self.caught_up(subscription, sequence, body, now, tracker),
-            PendingRequest::Transfer { sent } => self.transferred(sent, body, now, tracker),
-            PendingRequest::Take {
-                subscription,
-                from,
-                initial,
-                sent,
-            } => self.taken((subscription, from, initial), sent, body, now, tracker),
-            PendingRequest::Churn {
-                subscription,
-                there,
-                count,
-                sent,
-            } => self.turned(subscription, there, count, sent, body, now, tracker),
-            PendingRequest::Quiet => self.silenced(Ok(())),
-            PendingRequest::Diagnostics(about) => self.told(about, Ok(body)),
-            PendingRequest::Refresh { sent } => self.refreshed(sent, body, now, tracker),
-            PendingRequest::Delete { sent } => self.deleted(sent, body, now, tracker),
+            } => {
+                let places = assignment.event_places();
+                let fate = reception.caught_up((subscription, sequence), body, places, notes);
+                self.meet(subscription, fate, notes);
+            }
+            PendingRequest::Transfer { sent } => {
+                let subscriptions = &mut reception.subscriptions;
+                let lost = self.recovery.transferred(sent, body, subscriptions, notes);
+                self.lose_all(lost);
+            }
+            PendingRequest::Take(asked) => {
+                let changes = &mut self.changes;
+                self.handover.taken(asked, body, reception, changes, notes);
+            }
+            PendingRequest::Churn(asked) => {
+                let subscriptions = &mut reception.subscriptions;
+                self.changes
+                    .turned(asked, body, assignment, subscriptions, notes);
+            }
+            PendingRequest::Quiet => self.witnessing.silenced(Ok(())),
+            PendingRequest::Diagnostics(about) => self.witnessing.told(about, Ok(body)),
+            PendingRequest::Refresh { sent } => refresh::refreshed(sent, body, notes),
+            PendingRequest::Delete { sent } => {
+                leave::deleted(sent, body, notes);
+                self.step = SubscriberStep::Gone;
+            }
         }
     }
 
@@ -340,115 +350,63 @@ impl Subscriber {
         now: Now,
         tracker: &mut NotificationTracker<'_>,
     ) {
-        match self.asked.take(id) {
+        let notes = &mut Notes::new(self.assignment.orders.zero, now, tracker);
+        let reception = &mut self.reception;
+        match self.pending.take(id) {
             PendingRequest::Nothing => {}
-            PendingRequest::Publish => self.publish_failed(status, now, tracker),
-            PendingRequest::Subscription { .. } => self.refuse(status),
-            PendingRequest::Items { count, .. } => {
-                for _ in 0..count {
-                    tracker.receipt.item_refused(status.bits());
-                }
+            PendingRequest::Publish => self.publish_failed(status, notes),
+            PendingRequest::Subscription { .. } => self.set_up.refuse(status),
+            PendingRequest::Items(asked) => {
+                set_up::items_refused(asked, status, notes);
                 self.done_with_items();
             }
             PendingRequest::Republish {
                 subscription,
                 sequence,
-            } => self.not_republished(subscription, sequence, status, tracker),
+            } => reception.not_republished((subscription, sequence), status, notes),
             PendingRequest::CatchUp { subscription, .. } => {
                 if !is(status, StatusCode::BadConnectionClosed) {
-                    self.seen(subscription, now, tracker);
+                    reception.subscriptions.seen(subscription, notes);
                 }
-                self.caught_up_all(subscription);
+                reception.subscriptions.caught_up(subscription);
             }
-            PendingRequest::Transfer { .. } => self.not_transferred(),
-            PendingRequest::Take {
-                subscription, from, ..
-            } => self.not_taken(subscription, from, status),
-            PendingRequest::Churn { .. } => self.fail("change", status),
-            PendingRequest::Quiet => self.silenced(Err(status)),
-            PendingRequest::Diagnostics(about) => self.told(about, Err(status)),
-            PendingRequest::Refresh { .. } => tracker.receipt.refresh_refused(status.bits()),
+            PendingRequest::Transfer { .. } => {
+                let lost = self.recovery.not_transferred(&reception.subscriptions);
+                self.lose_all(lost);
+            }
+            PendingRequest::Take(asked) => {
+                let changes = &mut self.changes;
+                self.handover.not_taken(asked, status, reception, changes);
+            }
+            PendingRequest::Churn(_) => self.changes.fail("change", status),
+            PendingRequest::Quiet => self.witnessing.silenced(Err(status)),
+            PendingRequest::Diagnostics(about) => self.witnessing.told(about, Err(status)),
+            PendingRequest::Refresh { .. } => notes.receipt.refresh_refused(status.bits()),
             PendingRequest::Delete { .. } => self.step = SubscriberStep::Gone,
         }
     }
 
-    fn refuse(&mut self, status: StatusCode) {
-        *self.refused.entry(status.bits()).or_default() += 1;
-    }
-
-    /// Sends a request that is not sent often. Tells whether it could be.
-    fn send(
-        &mut self,
-        connection: &mut Connection,
-        request: impl Into<Request>,
-        asked: PendingRequest,
-        now: Now,
-    ) -> bool {
-        let mut request = request.into();
-        let sent = connection.send(now.mono + self.orders.timeout, |out, handle| {
-            request.header_mut().request_handle = handle;
-            // Numbers and texts, which always encode.
-            let encoded = request.encode(out);
-            debug_assert!(encoded.is_ok());
-        });
-        match sent {
-            Ok(id) => {
-                self.asked.keep(id, asked);
-                true
-            }
-            Err(_) => false,
+    /// The connection is gone.
+    pub(in crate::engine) fn cut(&mut self, now: Now, tracker: &mut NotificationTracker<'_>) {
+        let notes = &mut Notes::new(self.assignment.orders.zero, now, tracker);
+        self.reception.cut(notes);
+        if self.step >= SubscriberStep::Quiet {
+            self.step = SubscriberStep::Gone;
         }
     }
 
-    /// A moment on the receipt's clock.
-    #[inline]
-    fn at(&self, moment: Instant) -> u64 {
-        moment.nanos_since(self.orders.zero)
+    /// The session is back, with requests that have its token.
+    pub(in crate::engine) fn reconnected(&mut self, requests: Requests, came: Came) {
+        self.assignment.requests = requests;
+        self.reception.supply.again();
+        let wanted = self.assignment.plan().reconnect;
+        let subscriptions = &mut self.reception.subscriptions;
+        let lost = self.recovery.begin(came, wanted, subscriptions);
+        self.lose_all(lost);
     }
 
-    /// A subscription's place in the plan, as the receipt knows it.
-    fn seat(&self, place: u32) -> receipt::Seat {
-        receipt::Seat {
-            target: self.orders.seat.target,
-            session: self.orders.seat.index,
-            subscription: place,
-        }
-    }
-
-    /// The place of a subscription by the server's number.
-    #[inline]
-    fn place(&self, id: u32) -> Option<u32> {
-        if let [(only, place)] = self.by_id.as_slice() {
-            return (*only == id).then_some(*place);
-        }
-        let at = self.by_id.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        self.by_id.get(at).map(|(_, place)| *place)
-    }
-
-    /// The places of the subscriptions that are there.
-    fn there(&self) -> Vec<u32> {
-        self.by_id.iter().map(|(_, place)| *place).collect()
-    }
-
-    /// A subscription is there, with this number of the server.
-    fn know(&mut self, id: u32, place: u32) {
-        let at = self.by_id.partition_point(|(known, _)| *known < id);
-        self.by_id.insert(at, (id, place));
-        debug_assert!(self.by_id.is_sorted());
-        self.foresee();
-    }
-
-    fn subscription(&mut self, place: u32) -> Option<&mut Subscription> {
-        self.subscriptions.get_mut(place as usize)
-    }
-
-    /// The number of a subscription in the receipt.
-    fn number(&self, place: u32) -> Option<u32> {
-        self.subscriptions.get(place as usize)?.number
-    }
-
-    /// The server's number of a subscription.
-    fn id(&self, place: u32) -> Option<u32> {
-        self.subscriptions.get(place as usize)?.id
+    /// Requests on their way that are no Publish.
+    fn creating(&self) -> usize {
+        self.pending.beside(self.reception.supply.waiting())
     }
 }

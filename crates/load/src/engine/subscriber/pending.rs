@@ -16,12 +16,7 @@ pub enum PendingRequest {
         subscription: u32,
         sent: Instant,
     },
-    Items {
-        subscription: u32,
-        first: u32,
-        count: u32,
-        sent: Instant,
-    },
+    Items(ItemsAsked),
     Republish {
         subscription: u32,
         sequence: u32,
@@ -35,21 +30,8 @@ pub enum PendingRequest {
         sent: Instant,
     },
     /// A subscription of another session is to be ours.
-    Take {
-        subscription: u32,
-        /// Who had it, as a seat of the loop.
-        from: usize,
-        /// With its last values.
-        initial: bool,
-        sent: Instant,
-    },
-    Churn {
-        subscription: u32,
-        /// Changed, or changed back.
-        there: bool,
-        count: u32,
-        sent: Instant,
-    },
+    Take(TakeAsked),
+    Churn(ChangeAsked),
     /// Publishing is to end.
     Quiet,
     Diagnostics(About),
@@ -59,6 +41,36 @@ pub enum PendingRequest {
     Delete {
         sent: Instant,
     },
+}
+
+/// Items of a subscription, to be created: `count` of them from `first` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemsAsked {
+    pub subscription: u32,
+    pub first: u32,
+    pub count: u32,
+    pub sent: Instant,
+}
+
+/// A subscription of another session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TakeAsked {
+    pub subscription: u32,
+    /// Who had it, as a seat of the loop.
+    pub from: usize,
+    /// With its last values.
+    pub initial: bool,
+    pub sent: Instant,
+}
+
+/// A change of a subscription, or of its first `count` items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangeAsked {
+    pub subscription: u32,
+    /// Changed, or changed back.
+    pub there: bool,
+    pub count: u32,
+    pub sent: Instant,
 }
 
 /// The requests that are on their way.
@@ -72,6 +84,11 @@ pub struct PendingRequests {
 impl PendingRequests {
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// How many are on their way beside so many Publish requests.
+    pub fn beside(&self, publish: usize) -> usize {
+        self.len.saturating_sub(publish)
     }
 
     #[inline]

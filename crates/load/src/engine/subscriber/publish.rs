@@ -1,261 +1,191 @@
-//! Publish requests that wait at the server, and what their answers bring (Part 4, 5.14.5).
+//! What the answers to Publish requests bring (Part 4, 5.14.5), and what follows from it for subscriptions.
 
-use std::time::Duration;
-
-use record::receipt::Head;
-use wire::client::Connection;
+use plan::Reconnect;
+use record::receipt::{Gap, Head};
 use wire::template::walk::{Notification, PublishResponse};
-use wire::time::Now;
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
-use super::answer::is;
+use super::answer::{is, wrong};
 use super::message::hear;
-use super::supply::{DOUBLINGS, PAUSE};
-use super::{BACKLOG, Post, Subscriber, SubscriberStep};
-use crate::engine::recorder::NotificationTracker;
-use crate::work::events::Places;
+use super::notes::Notes;
+use super::reception::Fate;
+use super::{Post, Subscriber, SubscriberStep};
 
-/// A message that lay so long at the server before its response was sent had to wait for a
-/// request.
-const WAITED_TICKS: i64 = 500_000;
+/// Whose message it is.
+#[derive(Debug, Clone, Copy)]
+struct Whose {
+    /// The server's number of the subscription.
+    id: u32,
+    /// Its place; one that there is none at, if it is not here.
+    place: u32,
+    /// Its number in the receipt; one that the receipt does not know, if nobody here does.
+    number: u32,
+    /// Another session has it now.
+    away: bool,
+}
 
 impl Subscriber {
-    /// Reckons anew how many requests are wanted.
-    pub(super) fn foresee(&mut self) {
-        let there = self.by_id.len();
-        let rate = self.subscriptions.iter().filter(|it| it.id.is_some());
-        let rate = rate
-            .map(|it| 1.0 / it.publishing.as_secs_f64().max(1e-3))
-            .sum();
-        self.supply.foresee(there, rate);
-    }
-
-    /// The longest that a request may wait in good order.
-    fn patience(&self) -> Duration {
-        let silence = |it: &super::Subscription| it.publishing.saturating_mul(it.keep_alive.max(1));
-        let longest = self
-            .subscriptions
-            .iter()
-            .map(silence)
-            .max()
-            .unwrap_or_default();
-        let turns = u32::try_from(self.supply.waiting + 2).unwrap_or(u32::MAX);
-        longest
-            .saturating_mul(turns)
-            .saturating_add(self.orders.timeout)
-    }
-
-    /// Sends Publish requests until enough of them wait.
-    pub(super) fn supply(
-        &mut self,
-        connection: &mut Connection,
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
-    ) {
-        if self.supply.quiet_until.is_some_and(|at| now.mono < at) {
-            return;
-        }
-        self.supply.quiet_until = None;
-        if self.by_id.is_empty() || !self.supply.is_due() || self.catches_up() {
-            return;
-        }
-        let deadline = now.mono + self.patience();
-        let mut sent = 0;
-        while self.supply.missing() > 0 && connection.pending().len() < BACKLOG {
-            let publish = &self.requests.publish;
-            let acknowledgements = &self.acknowledgements;
-            let request = connection.send(deadline, |out, handle| {
-                let start = out.len();
-                out.resize(start + publish.len_with(acknowledgements.len()), 0);
-                let room = out.get_mut(start..).unwrap_or_default();
-                // As long as it was foreseen to be, so that all of it is written.
-                let written = publish.write(room, handle, now.utc, acknowledgements);
-                debug_assert!(written.is_ok());
-            });
-            let Ok(id) = request else {
-                break;
-            };
-            self.acknowledgements.clear();
-            self.asked.keep(id, super::PendingRequest::Publish);
-            self.supply.send(now.mono);
-            sent += 1;
-        }
-        if sent > 0 {
-            tracker.receipt.publish_sent(sent);
-        }
-    }
-
-    pub(super) fn published(
-        &mut self,
-        body: &[u8],
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
-    ) {
-        self.supply.end();
+    /// A Publish request was answered.
+    pub(super) fn published(&mut self, body: &[u8], notes: &mut Notes<'_>) {
+        self.reception.supply.end();
         let response = match PublishResponse::parse(body) {
             Ok(response) => response,
-            Err(error) => return self.publish_refused(super::answer::wrong(error), now, tracker),
+            Err(error) => return self.publish_refused(wrong(error), notes),
         };
-        self.supply.failures = 0;
+        let several = self.reception.subscriptions.len() > 1;
+        let supply = &mut self.reception.supply;
+        supply.answered(&response, several, notes.now.mono);
         for result in response.results {
-            tracker.receipt.acknowledged(result.bits());
+            notes.receipt.acknowledged(result.bits());
         }
-        // Some servers leave times out.
-        let known = response.timestamp != 0 && response.publish_time != 0;
-        let waited =
-            known && response.timestamp.saturating_sub(response.publish_time) > WAITED_TICKS;
-        let awaited = self.supply.was_awaited(now.mono) && !response.is_keep_alive();
-        self.shape.waited += u64::from(waited || awaited);
-        let others = response.more_notifications || self.by_id.len() > 1;
-        if waited || (self.supply.waiting == 0 && others) {
-            self.supply.starved();
-        }
-        let place = self.place(response.subscription_id);
-        let known = place.and_then(|place| Some((place, self.number(place)?)));
-        let away = match known {
-            None => self.away(response.subscription_id),
-            Some(_) => None,
-        };
-        let known = known.or(away.map(|number| (u32::MAX, number)));
-        let (place, number) = known.unwrap_or((u32::MAX, u32::MAX));
+        let whose = self.whose(response.subscription_id);
         let head = Head {
             sequence: response.sequence_number,
             publish_time: response.publish_time,
             header_time: response.timestamp,
-            at: self.at(now.mono),
+            at: notes.at(),
             more: response.more_notifications,
             bytes: body.len() as u32,
         };
+        let subscriptions = &mut self.reception.subscriptions;
         if response.is_keep_alive() {
-            let gap = tracker.receipt.keep_alive(number, head);
-            self.expect(place, head.sequence, true);
-            return match away {
-                Some(_) => self.miss_away(response.subscription_id, gap, now),
-                None => self.miss(place, gap, now),
-            };
+            let gap = notes.receipt.keep_alive(whose.number, head);
+            subscriptions.expect(whose.place, head.sequence, true);
+            return self.miss(whose, gap, notes);
         }
-        let first = response.notifications().next();
-        if let Some(Ok(Notification::StatusChange { status, .. })) = first
-            && self.hands_over(status)
-        {
-            if tracker.receipt.handed_over(number, head.sequence) {
-                let open = tracker.receipt.message(tracker.ledger, number, head);
-                hear(open, response.notifications(), self.event_places());
+        let change = match response.notifications().next() {
+            Some(Ok(Notification::StatusChange { status, .. })) => Some(status),
+            _ => None,
+        };
+        let places = self.assignment.event_places();
+        if change.is_some_and(|status| self.changes.hands_over(status)) {
+            if notes.receipt.handed_over(whose.number, head.sequence) {
+                let open = notes.message(whose.number, head);
+                hear(open, response.notifications(), places);
             }
             return;
         }
-        let acknowledgement = SubscriptionAcknowledgement {
-            subscription_id: response.subscription_id,
-            sequence_number: head.sequence,
+        subscriptions.expect(whose.place, head.sequence, false);
+        self.acknowledge(whose, head.sequence);
+        if let Some(status) = change {
+            return self.meet(whose.place, Fate::Ended(status), notes);
+        }
+        let open = notes.message(whose.number, head);
+        let (gap, ended) = hear(open, response.notifications(), places);
+        self.miss(whose, gap, notes);
+        let subscriptions = &mut self.reception.subscriptions;
+        self.changes
+            .came(whose.place, &self.assignment, subscriptions, notes);
+        self.meet(whose.place, ended.into(), notes);
+    }
+
+    #[inline]
+    fn whose(&self, id: u32) -> Whose {
+        let subscriptions = &self.reception.subscriptions;
+        let place = subscriptions.place(id);
+        let known = place.and_then(|place| Some((place, subscriptions.number(place)?)));
+        let away = match known {
+            None => self.handover.away(id),
+            Some(_) => None,
         };
-        match away {
-            Some(_) => self.forward(Post::Acknowledge(acknowledgement)),
-            None => self.acknowledgements.push(acknowledgement),
-        }
-        self.expect(place, head.sequence, false);
-        if let Some(Ok(Notification::StatusChange { status, .. })) = first {
-            return self.ended(place, status, now, tracker);
-        }
-        let open = tracker.receipt.message(tracker.ledger, number, head);
-        let (gap, ended) = hear(open, response.notifications(), self.event_places());
-        match away {
-            Some(_) => self.miss_away(response.subscription_id, gap, now),
-            None => self.miss(place, gap, now),
-        }
-        if !self.turning.is_empty() {
-            self.came(place, tracker);
-        }
-        if let Some(status) = ended {
-            self.ended(place, status, now, tracker);
+        let known = known.or(away.map(|number| (u32::MAX, number)));
+        let (place, number) = known.unwrap_or((u32::MAX, u32::MAX));
+        Whose {
+            id,
+            place,
+            number,
+            away: away.is_some(),
         }
     }
 
-    /// Where in events the fields are that accounting needs.
-    pub(super) fn event_places(&self) -> Places {
-        let events = self.requests.terms.events();
-        events.map_or_else(Places::default, |events| events.places)
+    /// A message is to be acknowledged by whoever has the subscription now.
+    #[inline]
+    fn acknowledge(&mut self, whose: Whose, sequence: u32) {
+        let acknowledgement = SubscriptionAcknowledgement {
+            subscription_id: whose.id,
+            sequence_number: sequence,
+        };
+        match whose.away {
+            true => self.handover.forward(Post::Acknowledge(acknowledgement)),
+            false => self.reception.supply.acknowledge(acknowledgement),
+        }
     }
 
-    /// The server has given a subscription up, or away (Part 4, 5.14.1.4 and 5.14.7.1).
-    pub(super) fn ended(
-        &mut self,
-        place: u32,
-        status: StatusCode,
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
-    ) {
-        if self.hands_over(status) {
+    /// Messages are missing: they are asked for by whoever has the subscription now.
+    #[inline]
+    fn miss(&mut self, whose: Whose, gap: Option<Gap>, notes: &Notes<'_>) {
+        match whose.away {
+            true => self.handover.miss(whose.id, gap, notes.now.mono),
+            false => self.reception.miss(whose.place, gap, notes.now),
+        }
+    }
+
+    /// What a message says of its subscription comes true.
+    #[inline]
+    pub(super) fn meet(&mut self, place: u32, fate: Fate, notes: &mut Notes<'_>) {
+        match fate {
+            Fate::Stays => {}
+            Fate::Gone => self.lose(place),
+            Fate::Ended(status) => self.ended(place, status, notes),
+        }
+    }
+
+    #[cold]
+    fn ended(&mut self, place: u32, status: StatusCode, notes: &mut Notes<'_>) {
+        if self.changes.hands_over(status) {
             return;
         }
-        if let Some(number) = self.number(place) {
-            let at = self.at(now.mono);
-            tracker.receipt.status_change(number, status.bits(), at);
+        if let Some(number) = self.reception.subscriptions.number(place) {
+            let at = notes.at();
+            notes.receipt.status_change(number, status.bits(), at);
         }
         if status.is_bad() || is(status, StatusCode::GoodSubscriptionTransferred) {
             self.lose(place);
         }
     }
 
-    /// A subscription is not there any more.
-    pub(super) fn forget(&mut self, place: u32) {
-        if let Some(subscription) = self.subscription(place) {
-            subscription.id = None;
-            subscription.catching_up = false;
-            subscription.doubtful = false;
+    /// A subscription is gone. It is made again, if that is wanted.
+    fn lose(&mut self, place: u32) {
+        self.reception.forget(place);
+        let wanted = self.assignment.plan().reconnect != Reconnect::Never;
+        let ours = self.reception.subscriptions.get(place).is_some();
+        if wanted && ours && self.step == SubscriberStep::Running {
+            self.set_up.create_again(place);
         }
-        self.by_id.retain(|(_, known)| *known != place);
-        self.missing.retain(|missing| missing.place != place);
     }
 
-    pub(super) fn publish_failed(
-        &mut self,
-        status: StatusCode,
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
-    ) {
-        self.supply.end();
-        self.publish_refused(status, now, tracker);
+    /// These are gone.
+    pub(super) fn lose_all(&mut self, places: Vec<u32>) {
+        for place in places {
+            self.lose(place);
+        }
     }
 
-    fn publish_refused(
-        &mut self,
-        status: StatusCode,
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
-    ) {
+    /// A Publish request came to nothing.
+    pub(super) fn publish_failed(&mut self, status: StatusCode, notes: &mut Notes<'_>) {
+        self.reception.supply.end();
+        self.publish_refused(status, notes);
+    }
+
+    fn publish_refused(&mut self, status: StatusCode, notes: &mut Notes<'_>) {
         // What the deletion of subscriptions ends, or the end of the connection, was not refused.
         if self.step >= SubscriberStep::Leaving || is(status, StatusCode::BadConnectionClosed) {
             return;
         }
-        tracker.receipt.publish_refused(status.bits());
-        if is(status, StatusCode::BadTooManyPublishRequests) {
-            // Those that still wait are as many as it takes.
-            self.supply.most = self.supply.waiting.max(1);
-            return;
-        }
-        let expelled = [
-            StatusCode::BadSessionIdInvalid,
-            StatusCode::BadSessionClosed,
-            StatusCode::BadSessionNotActivated,
-        ];
-        if expelled.iter().any(|it| is(status, *it)) {
-            self.expelled = true;
-            return;
-        }
+        notes.receipt.publish_refused(status.bits());
         // A session that has given all away has none, until it has others.
-        let bare = is(status, StatusCode::BadNoSubscription) && !self.passes_on();
-        if bare && self.step == SubscriberStep::Running {
-            for place in self.there() {
-                if let Some(number) = self.number(place) {
-                    let at = self.at(now.mono);
-                    tracker.receipt.ended(number, status.bits(), at);
-                }
-                self.lose(place);
-            }
-            return;
+        let bare = is(status, StatusCode::BadNoSubscription) && !self.changes.passes_on();
+        if !bare || self.step != SubscriberStep::Running {
+            let supply = &mut self.reception.supply;
+            return supply.refused(status, notes.now.mono);
         }
-        let pause = PAUSE.saturating_mul(1 << self.supply.failures.min(DOUBLINGS));
-        self.supply.failures += 1;
-        self.supply.quiet_until = Some(now.mono + pause);
+        let places = self.reception.subscriptions.there();
+        let at = notes.at();
+        for place in &places {
+            if let Some(number) = self.reception.subscriptions.number(*place) {
+                notes.receipt.ended(number, status.bits(), at);
+            }
+        }
+        self.lose_all(places);
     }
 }

@@ -1,71 +1,71 @@
 //! The states of all conditions, told to a subscription because it asks (Part 9, 5.5.7).
 
-use record::receipt;
-use wire::client::Connection;
+use std::collections::VecDeque;
+
+use record::receipt::SetUpStep;
 use wire::service::Response;
-use wire::time::{Instant, Now};
+use wire::time::Instant;
 use wire::types::{CallMethodRequest, CallRequest, MethodId, ObjectTypeId, StatusCode, Variant};
 
-use super::{BACKLOG, PendingRequest, Subscriber};
-use crate::engine::recorder::NotificationTracker;
+use super::answer::decode;
+use super::notes::Notes;
+use super::outgoing::Outgoing;
+use super::pending::PendingRequest;
+use super::subscriptions::Subscriptions;
 
-impl Subscriber {
+/// Subscriptions that are to be told the states of all conditions.
+#[derive(Debug, Default)]
+pub(super) struct Refresh {
+    waiting: VecDeque<u32>,
+}
+
+impl Refresh {
     /// All items of a subscription are there: now is when its client wants to know the states.
-    pub(super) fn wants_refresh(&mut self, place: u32) {
-        let events = self.requests.terms.plan.events.as_ref();
-        if events.is_some_and(|events| events.refresh) {
-            self.to_refresh.push_back(place);
-        }
+    pub fn want(&mut self, place: u32) {
+        self.waiting.push_back(place);
     }
 
     /// Asks for the states of those that want them.
-    pub(super) fn refresh(&mut self, connection: &mut Connection, now: Now) {
-        while let Some(&place) = self.to_refresh.front()
-            && connection.pending().len() < BACKLOG
+    pub fn send(&mut self, out: &mut Outgoing<'_>, subscriptions: &Subscriptions) {
+        while let Some(&place) = self.waiting.front()
+            && out.has_room()
         {
-            let asked = PendingRequest::Refresh { sent: now.mono };
-            if let Some(id) = self.id(place) {
-                let request = self.refresh_request(id, now);
-                if !self.send(connection, request, asked, now) {
+            let about = PendingRequest::Refresh { sent: out.now.mono };
+            if let Some(id) = subscriptions.id(place) {
+                let request = request(out, id);
+                if !out.send(request, about) {
                     return;
                 }
             }
-            self.to_refresh.pop_front();
+            self.waiting.pop_front();
         }
     }
+}
 
-    pub(super) fn refresh_request(&self, id: u32, now: Now) -> CallRequest {
-        CallRequest {
-            request_header: self.requests.header(now.utc),
-            methods_to_call: Some(vec![CallMethodRequest {
-                object_id: ObjectTypeId::ConditionType.into(),
-                method_id: MethodId::ConditionType_ConditionRefresh.into(),
-                input_arguments: Some(vec![Variant::from(id)]),
-            }]),
-        }
+/// A request for the states, to be told to the server's subscription `id`.
+pub(super) fn request(out: &Outgoing<'_>, id: u32) -> CallRequest {
+    CallRequest {
+        request_header: out.header(),
+        methods_to_call: Some(vec![CallMethodRequest {
+            object_id: ObjectTypeId::ConditionType.into(),
+            method_id: MethodId::ConditionType_ConditionRefresh.into(),
+            input_arguments: Some(vec![Variant::from(id)]),
+        }]),
     }
+}
 
-    pub(super) fn refreshed(
-        &mut self,
-        sent: Instant,
-        body: &[u8],
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
-    ) {
-        let status = match super::answer::decode(body) {
-            Ok(Response::Call(response)) => {
-                let result = response.results.and_then(|mut all| all.pop());
-                result.map_or(StatusCode::BadUnexpectedError, |result| result.status_code)
-            }
-            Ok(_) => StatusCode::BadUnknownResponse,
-            Err(status) => status,
-        };
-        if status.is_bad() {
-            return tracker.receipt.refresh_refused(status.bits());
+/// What became of such a request.
+pub(super) fn refreshed(sent: Instant, body: &[u8], notes: &mut Notes<'_>) {
+    let status = match decode(body) {
+        Ok(Response::Call(response)) => {
+            let result = response.results.and_then(|mut all| all.pop());
+            result.map_or(StatusCode::BadUnexpectedError, |result| result.status_code)
         }
-        let (sent, now) = (self.at(sent), self.at(now.mono));
-        tracker
-            .receipt
-            .step(receipt::SetUpStep::Refresh, sent, now, 1);
+        Ok(_) => StatusCode::BadUnknownResponse,
+        Err(status) => status,
+    };
+    match status.is_bad() {
+        true => notes.receipt.refresh_refused(status.bits()),
+        false => notes.step(SetUpStep::Refresh, sent, 1),
     }
 }

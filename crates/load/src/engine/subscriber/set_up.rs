@@ -1,91 +1,160 @@
 //! Subscriptions first, then items: what each takes is a result of its own.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use plan::unit::duration::nanos;
-use record::receipt::{self, ItemTerms, SubscriptionTerms};
-use wire::client::Connection;
+use record::receipt::{SetUpStep, SubscriptionTerms};
+use wire::channel::SendError;
 use wire::service::Response;
 use wire::template::walk::{self, CreatedItem};
-use wire::time::{Instant, Now};
+use wire::time::Instant;
 use wire::types::{CreateSubscriptionResponse, StatusCode};
 
-use super::answer::{millis, wrong};
-use super::churn::Turning;
-use super::{BACKLOG, CREATING, PendingRequest, Subscriber, SubscriberStep};
-use crate::engine::recorder::NotificationTracker;
+use super::answer::{decode, millis, wrong};
+use super::assignment::Assignment;
+use super::notes::Notes;
+use super::outgoing::Outgoing;
+use super::pending::{ItemsAsked, PendingRequest};
+use super::reception::Reception;
+use super::shape::Shape;
+use super::subscriptions::Subscriptions;
 use crate::work::events;
 
-impl Subscriber {
-    /// Begins with the subscriptions.
-    pub fn begin(&mut self, now: Now) {
-        self.began.get_or_insert(now.mono);
+/// Requests that create something and wait for their answers, in each session.
+const CREATING: usize = 16;
+
+/// What is still to be created, and what became of it.
+#[derive(Debug)]
+pub(super) struct SetUp {
+    /// When the first subscription could be created.
+    began: Option<Instant>,
+    /// Subscriptions to be created.
+    to_create: VecDeque<u32>,
+    /// Subscriptions whose items are to be created, from which on.
+    to_fill: VecDeque<(u32, usize)>,
+    /// The server's numbers of items are needed.
+    keeps_ids: bool,
+    /// Subscriptions that were not created, by status.
+    refused: BTreeMap<u32, u64>,
+    shape: Shape,
+}
+
+impl SetUp {
+    /// So many subscriptions are to be created. `keeps_ids`: the server's numbers of their items are needed.
+    pub fn new(subscriptions: u32, keeps_ids: bool) -> Self {
+        Self {
+            began: None,
+            to_create: (0..subscriptions).collect(),
+            to_fill: VecDeque::new(),
+            keeps_ids,
+            refused: BTreeMap::new(),
+            shape: Shape::default(),
+        }
     }
 
-    /// When the next subscription is to be created.
-    pub(super) fn next_creation(&self) -> Option<Instant> {
+    /// Begins with the subscriptions.
+    pub fn begin(&mut self, now: Instant) {
+        self.began.get_or_insert(now);
+    }
+
+    /// Subscriptions that were not created, by status.
+    pub fn refused(&self) -> &BTreeMap<u32, u64> {
+        &self.refused
+    }
+
+    /// What became of the shape that was asked for, as far as answers to these requests say.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub fn refuse(&mut self, status: StatusCode) {
+        *self.refused.entry(status.bits()).or_default() += 1;
+    }
+
+    /// One that was lost is to be created again.
+    pub fn create_again(&mut self, place: u32) {
+        if !self.to_create.contains(&place) {
+            self.to_create.push_back(place);
+        }
+    }
+
+    /// When the next subscription is to be created. `creating`: requests on their way that are no Publish; `again`: it
+    /// was lost.
+    pub fn next_creation(
+        &self,
+        assignment: &Assignment,
+        creating: usize,
+        again: bool,
+    ) -> Option<Instant> {
         let next = *self.to_create.front()?;
-        if self.creating() >= CREATING {
+        if creating >= CREATING {
             return None;
         }
         let began = self.began?;
-        if self.step > SubscriberStep::Subscriptions {
-            // One that was lost: at once.
-            return Some(began);
-        }
-        let (place, all) = self.orders.place;
-        let plan = &self.requests.terms.plan;
-        Some(began + plan.offset(self.orders.seed, self.orders.seat, place, all, next))
+        Some(match again {
+            // At once.
+            true => began,
+            false => began + assignment.offset(next),
+        })
     }
 
-    /// Requests on their way that are no Publish.
-    fn creating(&self) -> usize {
-        self.asked.len().saturating_sub(self.supply.waiting())
+    /// Whether all subscriptions were asked for and answered.
+    pub fn has_created(&self, creating: usize) -> bool {
+        self.to_create.is_empty() && creating == 0
     }
 
-    pub(super) fn all_created(&self) -> bool {
-        self.to_create.is_empty() && self.creating() == 0
+    /// Whether all items were asked for and answered.
+    pub fn has_filled(&self, creating: usize) -> bool {
+        self.to_fill.is_empty() && creating == 0
     }
 
-    pub(super) fn create_subscriptions(&mut self, connection: &mut Connection, now: Now) {
+    /// Asks for subscriptions that are due. `publish`: requests on their way that are Publish.
+    pub fn create_subscriptions(&mut self, out: &mut Outgoing<'_>, publish: usize, again: bool) {
         // Random offsets do not rise: whoever is next is waited for.
-        while self.next_creation().is_some_and(|at| at <= now.mono)
-            && connection.pending().len() < BACKLOG
+        while self
+            .next_creation(out.assignment, out.pending().beside(publish), again)
+            .is_some_and(|at| at <= out.now.mono)
+            && out.has_room()
             && let Some(&next) = self.to_create.front()
         {
-            let asked = PendingRequest::Subscription {
+            let about = PendingRequest::Subscription {
                 subscription: next,
-                sent: now.mono,
+                sent: out.now.mono,
             };
-            let request = self.requests.subscription(now.utc);
-            if !self.send(connection, request, asked, now) {
+            let request = out.assignment.requests.subscription(out.now.utc);
+            if !out.send(request, about) {
                 return;
             }
             self.to_create.pop_front();
         }
     }
 
-    pub(super) fn created(
+    /// A subscription was created, or not. Tells whether it was.
+    pub fn created(
         &mut self,
-        place: u32,
-        sent: Instant,
+        (place, sent): (u32, Instant),
         body: &[u8],
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
-    ) {
-        let response = match super::answer::decode(body) {
-            Ok(Response::CreateSubscription(response)) => response,
-            Ok(_) => return self.refuse(StatusCode::BadUnknownResponse),
-            Err(status) => return self.refuse(status),
+        assignment: &Assignment,
+        reception: &mut Reception,
+        notes: &mut Notes<'_>,
+    ) -> bool {
+        let response = match decode(body) {
+            Ok(Response::CreateSubscription(response)) => Ok(response),
+            Ok(_) => Err(StatusCode::BadUnknownResponse),
+            Err(status) => Err(status),
         };
-        let step = receipt::SetUpStep::CreateSubscription;
-        tracker
-            .receipt
-            .step(step, self.at(sent), self.at(now.mono), 1);
-        self.supply.round_trip(now.mono.since(sent));
-        self.note_subscription(place, &response, now, tracker);
-        if self.step == SubscriberStep::Running {
-            self.to_fill.push_back((place, 0));
+        match response {
+            Ok(response) => {
+                notes.step(SetUpStep::CreateSubscription, sent, 1);
+                reception.supply.round_trip(notes.now.mono.since(sent));
+                self.note_subscription(place, &response, assignment, reception, notes);
+                true
+            }
+            Err(status) => {
+                self.refuse(status);
+                false
+            }
         }
     }
 
@@ -93,8 +162,9 @@ impl Subscriber {
         &mut self,
         place: u32,
         response: &CreateSubscriptionResponse,
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
+        assignment: &Assignment,
+        reception: &mut Reception,
+        notes: &mut Notes<'_>,
     ) {
         let publishing = millis(response.revised_publishing_interval);
         let terms = SubscriptionTerms {
@@ -102,14 +172,11 @@ impl Subscriber {
             keep_alive: response.revised_max_keep_alive_count,
             lifetime: response.revised_lifetime_count,
         };
-        let (seat, at) = (self.seat(place), self.at(now.mono));
-        let asked = self.requests.terms.plan.publishing;
-        if differs(asked, publishing) {
+        if differs(assignment.plan().publishing, publishing) {
             self.shape.publishing = Some(publishing);
         }
-        let items = self.requests.items() as u32;
         let id = response.subscription_id;
-        let Some(subscription) = self.subscription(place) else {
+        let Some(subscription) = reception.subscriptions.get_mut(place) else {
             return;
         };
         subscription.id = Some(id);
@@ -120,115 +187,120 @@ impl Subscriber {
         subscription.doubtful = false;
         subscription.items.clear();
         match subscription.number {
-            Some(number) => tracker.receipt.recreated(number, terms, at),
+            Some(number) => notes.receipt.recreated(number, terms, notes.at()),
             None => {
-                let number = tracker.receipt.subscription(seat, terms);
+                let number = notes.receipt.subscription(assignment.seat(place), terms);
+                let items = assignment.requests.items() as u32;
                 subscription.number = Some(number);
-                subscription.first_handle = tracker.receipt.reserve(number, items).start;
+                subscription.first_handle = notes.receipt.reserve(number, items).start;
             }
         }
-        self.know(id, place);
+        reception.know(id, place);
     }
 
-    pub(super) fn create_items(&mut self, connection: &mut Connection, now: Now) {
-        let each = self.requests.items();
-        while self.creating() < CREATING
-            && connection.pending().len() < BACKLOG
+    /// Items of this subscription are to be created.
+    pub fn fill(&mut self, place: u32) {
+        self.to_fill.push_back((place, 0));
+    }
+
+    /// Items of all subscriptions are to be created, in the order of their places.
+    pub fn fill_all(&mut self, subscriptions: &Subscriptions) {
+        let mut there = subscriptions.there();
+        there.sort_unstable();
+        self.to_fill = there.into_iter().map(|place| (place, 0)).collect();
+    }
+
+    /// Asks for items. `publish`: requests on their way that are Publish.
+    pub fn create_items(
+        &mut self,
+        out: &mut Outgoing<'_>,
+        publish: usize,
+        subscriptions: &Subscriptions,
+    ) {
+        let assignment = out.assignment;
+        let (requests, utc) = (&assignment.requests, out.now.utc);
+        let each = requests.items();
+        while out.pending().beside(publish) < CREATING
+            && out.has_room()
             && let Some((place, first)) = self.to_fill.front().copied()
         {
-            let subscription = self.subscriptions.get(place as usize);
+            let subscription = subscriptions.get(place);
             let there = subscription.and_then(|it| Some((it.id?, it.first_handle)));
             let Some((id, handle)) = there.filter(|_| first < each) else {
                 self.to_fill.pop_front();
                 continue;
             };
-            let count = self.requests.terms.per_call.min(each - first);
-            let requests = &self.requests;
-            let deadline = now.mono + self.orders.timeout;
-            let sent = connection.send(deadline, |out, request| {
+            let count = requests.terms.per_call.min(each - first);
+            let asked = ItemsAsked {
+                subscription: place,
+                first: first as u32,
+                count: count as u32,
+                sent: out.now.mono,
+            };
+            let about = PendingRequest::Items(asked);
+            let sent = out.write(out.deadline(), about, |out, request| {
                 let which = first..first + count;
-                requests.create_items(out, (request, now.utc), place, id, handle, which);
+                requests.create_items(out, (request, utc), place, id, handle, which);
             });
             match sent {
-                Ok(id) => {
-                    let asked = PendingRequest::Items {
-                        subscription: place,
-                        first: first as u32,
-                        count: count as u32,
-                        sent: now.mono,
-                    };
-                    self.asked.keep(id, asked);
-                }
+                Ok(()) => {}
                 // Larger than the server takes (Part 6, 7.1.2.4).
-                Err(wire::channel::SendError::TooLarge { .. }) => {
-                    self.refuse(StatusCode::BadRequestTooLarge);
-                }
+                Err(SendError::TooLarge { .. }) => self.refuse(StatusCode::BadRequestTooLarge),
                 Err(_) => return,
             }
             if let Some(front) = self.to_fill.front_mut() {
                 front.1 = first + count;
             }
         }
-        self.done_with_items();
     }
 
-    /// Once all items are asked for and answered.
-    pub(super) fn done_with_items(&mut self) {
-        if self.step == SubscriberStep::Items && self.to_fill.is_empty() && self.creating() == 0 {
-            self.step = SubscriberStep::Running;
-        }
-    }
-
-    pub(super) fn created_items(
+    /// Items were created, or not. Tells whether they are the last ones of their subscription.
+    pub fn created_items(
         &mut self,
-        place: u32,
-        which: (u32, u32),
-        sent: Instant,
+        asked: ItemsAsked,
         body: &[u8],
-        now: Now,
-        tracker: &mut NotificationTracker<'_>,
-    ) {
-        match self.note_items(place, which, body, tracker) {
+        assignment: &Assignment,
+        subscriptions: &mut Subscriptions,
+        notes: &mut Notes<'_>,
+    ) -> bool {
+        match self.note_items(asked, body, assignment, subscriptions, notes) {
             Ok(created) => {
-                let (sent, now) = (self.at(sent), self.at(now.mono));
-                tracker
-                    .receipt
-                    .step(receipt::SetUpStep::CreateItems, sent, now, created);
+                notes.step(SetUpStep::CreateItems, asked.sent, created);
+                (asked.first + asked.count) as usize >= assignment.requests.items()
             }
             Err(status) => {
-                for _ in 0..which.1 {
-                    tracker.receipt.item_refused(status.bits());
-                }
+                items_refused(asked, status, notes);
+                false
             }
         }
-        self.done_with_items();
     }
 
     fn note_items(
         &mut self,
-        place: u32,
-        (first, count): (u32, u32),
+        asked: ItemsAsked,
         body: &[u8],
-        tracker: &mut NotificationTracker<'_>,
+        assignment: &Assignment,
+        subscriptions: &mut Subscriptions,
+        notes: &mut Notes<'_>,
     ) -> Result<u32, StatusCode> {
+        let (place, count) = (asked.subscription, asked.count);
         let results = walk::created_items(body).map_err(wrong)?;
         if results.items() != count as usize {
             // More or fewer results than items break a rule of every service (Part 4, 7.1).
             return Err(StatusCode::BadUnexpectedError);
         }
-        let plan = &self.requests.terms.plan;
+        let plan = assignment.plan();
         // What waits for events does not sample.
         let wanted = match plan.events {
             Some(_) => None,
             None => plan.sampling.interval(plan.publishing),
         };
-        let keeps_ids = self.turning.iter().any(Turning::names_items);
         let mut created = 0;
-        for (n, result) in (first..).zip(results) {
+        for (n, result) in (asked.first..).zip(results) {
             let item = result.map_err(wrong)?;
-            self.note_filter(&item);
+            self.note_filter(&item, assignment);
             if item.status.is_bad() {
-                tracker.receipt.item_refused(item.status.bits());
+                notes.receipt.item_refused(item.status.bits());
                 continue;
             }
             created += 1;
@@ -238,12 +310,12 @@ impl Subscriber {
                 self.shape.revised_sampling += 1;
                 self.shape.sampling = Some((wanted, millis(item.sampling)));
             }
-            let terms = self.item_terms(place, n, item.sampling, item.queue);
-            let Some(subscription) = self.subscriptions.get_mut(place as usize) else {
+            let terms = assignment.item_terms(place, n, item.sampling, item.queue);
+            let Some(subscription) = subscriptions.get_mut(place) else {
                 continue;
             };
-            tracker.receipt.item(subscription.first_handle + n, terms);
-            if keeps_ids {
+            notes.receipt.item(subscription.first_handle + n, terms);
+            if self.keeps_ids {
                 let len = subscription.items.len().max(n as usize + 1);
                 subscription.items.resize(len, 0);
                 if let Some(place) = subscription.items.get_mut(n as usize) {
@@ -251,15 +323,12 @@ impl Subscriber {
                 }
             }
         }
-        if first as usize + count as usize >= self.requests.items() {
-            self.wants_refresh(place);
-        }
         Ok(created)
     }
 
     /// What the server says of the filter of an item; what was said of one before counts for all.
-    fn note_filter(&mut self, item: &CreatedItem<'_>) {
-        let Some(events) = self.requests.terms.events() else {
+    fn note_filter(&mut self, item: &CreatedItem<'_>, assignment: &Assignment) {
+        let Some(events) = assignment.requests.terms.events() else {
             return;
         };
         let shape = &mut self.shape;
@@ -269,17 +338,12 @@ impl Subscriber {
             shape.bad_filter = wrong;
         }
     }
+}
 
-    /// What the receipt has to know of an item.
-    pub(super) fn item_terms(&self, place: u32, item: u32, sampling: f64, queue: u32) -> ItemTerms {
-        let terms = &self.requests.terms;
-        ItemTerms {
-            sampling_ns: nanos(millis(sampling)),
-            queue_size: queue,
-            discard_oldest: !terms.plan.discard_newest,
-            held_back: terms.held_back(),
-            watch: self.requests.watch(place, item as usize),
-        }
+/// None of these items was created.
+pub(super) fn items_refused(asked: ItemsAsked, status: StatusCode, notes: &mut Notes<'_>) {
+    for _ in 0..asked.count {
+        notes.receipt.item_refused(status.bits());
     }
 }
 

@@ -1,12 +1,13 @@
 //! After the last figure, and before subscriptions are deleted: publishing is switched off, so that nothing is
 //! on its way any more, and the server's own counts are read, which go with the subscriptions (Part 5, 6.3.3).
 
-use wire::client::Connection;
 use wire::service::Response;
-use wire::time::Now;
 use wire::types::{ReadResponse, SetPublishingModeRequest, StatusCode};
 
-use super::{PendingRequest, Subscriber};
+use super::answer::{decode, is};
+use super::outgoing::Outgoing;
+use super::pending::PendingRequest;
+use super::subscriptions::Subscriptions;
 use crate::diagnostics::{self, About};
 
 /// What a session does between the end of the measurement and the deletion.
@@ -35,31 +36,70 @@ pub struct ServerCounts {
     pub subscriptions: Option<Result<ReadResponse, StatusCode>>,
 }
 
-impl Subscriber {
+/// What is done for it, and how far it is.
+#[derive(Debug)]
+pub(super) struct Witnessing {
+    duty: Witness,
+    /// The subscriptions are silent.
+    quiet: bool,
+    /// What the server said when all was quiet.
+    heard: ServerCounts,
+}
+
+impl Witnessing {
+    pub fn new(duty: Witness) -> Self {
+        Self {
+            duty,
+            quiet: false,
+            heard: ServerCounts::default(),
+        }
+    }
+
+    /// Whether there is anything to do.
+    pub fn is_wanted(&self) -> bool {
+        self.duty != Witness::None
+    }
+
+    /// Whether the subscriptions are silent, as far as the server was asked for that.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether the server has told what it was asked, as far as it did.
+    pub fn is_told(&self) -> bool {
+        self.next().is_none()
+    }
+
+    /// What the server said, if it was asked.
+    pub fn take(&mut self) -> Option<ServerCounts> {
+        let asks = matches!(self.duty, Witness::Asks { .. });
+        asks.then(|| std::mem::take(&mut self.heard))
+    }
+
     /// Part 4, 5.14.4: without publishing, no more notifications are sent.
-    pub(super) fn quieten(&mut self, connection: &mut Connection, now: Now) {
-        if self.quiet || self.asked.any(|asked| *asked == PendingRequest::Quiet) {
+    pub fn quieten(&mut self, out: &mut Outgoing<'_>, subscriptions: &Subscriptions) {
+        let asked = |asked: &PendingRequest| *asked == PendingRequest::Quiet;
+        if self.quiet || out.pending().any(asked) {
             return;
         }
-        let ids: Vec<u32> = self.by_id.iter().map(|(id, _)| *id).collect();
-        if ids.is_empty() {
+        if subscriptions.is_empty() {
             self.quiet = true;
             return;
         }
         let request = SetPublishingModeRequest {
-            request_header: self.requests.header(now.utc),
+            request_header: out.header(),
             publishing_enabled: false,
-            subscription_ids: Some(ids),
+            subscription_ids: Some(subscriptions.ids()),
         };
-        self.send(connection, request, PendingRequest::Quiet, now);
+        out.send(request, PendingRequest::Quiet);
     }
 
     /// What is to be asked next.
-    pub(super) fn next(&self) -> Option<About> {
+    fn next(&self) -> Option<About> {
         let Witness::Asks {
             about,
             subscriptions,
-        } = self.orders.witness
+        } = self.duty
         else {
             return None;
         };
@@ -73,27 +113,27 @@ impl Subscriber {
     }
 
     /// Asks for one after the other: what is counted of the first is not to have the second in it.
-    pub(super) fn witness(&mut self, connection: &mut Connection, now: Now) {
+    pub fn ask(&self, out: &mut Outgoing<'_>) {
         let asked = |asked: &PendingRequest| matches!(asked, PendingRequest::Diagnostics(_));
         if let Some(about) = self.next()
-            && !self.asked.any(asked)
+            && !out.pending().any(asked)
         {
-            let request = diagnostics::request(about, self.requests.header(now.utc));
-            self.send(connection, request, PendingRequest::Diagnostics(about), now);
+            let request = diagnostics::request(about, out.header());
+            out.send(request, PendingRequest::Diagnostics(about));
         }
     }
 
-    pub(super) fn silenced(&mut self, answered: Result<(), StatusCode>) {
+    pub fn silenced(&mut self, answered: Result<(), StatusCode>) {
         self.quiet = true;
         if let Err(status) = answered
-            && super::answer::is(status, StatusCode::BadTimeout)
+            && is(status, StatusCode::BadTimeout)
         {
             self.heard.sessions = Some(Err(status));
         }
     }
 
-    pub(super) fn told(&mut self, about: About, answer: Result<&[u8], StatusCode>) {
-        let answer = answer.and_then(|body| match super::answer::decode(body)? {
+    pub fn told(&mut self, about: About, answer: Result<&[u8], StatusCode>) {
+        let answer = answer.and_then(|body| match decode(body)? {
             Response::Read(response) => Ok(response),
             _ => Err(StatusCode::BadUnknownResponse),
         });
