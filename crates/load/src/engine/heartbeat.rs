@@ -115,8 +115,10 @@ impl Heartbeat {
     }
 }
 
-/// Time between two beats of the whole process.
+/// Time between two beats of the whole process, and where loops have a heartbeat of their own, so that it only sees when
+/// the machine was suspended.
 const EACH: Duration = Duration::from_millis(10);
+const BESIDE_LOOPS: Duration = Duration::from_millis(200);
 
 /// The process's own thread is one of many, and late for less than the threads that it speaks of.
 const PROCESS_GAP: u64 = 100_000_000;
@@ -124,12 +126,18 @@ const PROCESS_GAP: u64 = 100_000_000;
 /// The heartbeat of the whole process, for threads that make calls and wait for them: when an answer comes in the
 /// middle of a stop, they do not see it. It sees, too, when the machine was suspended.
 pub(super) struct Pulse {
+    /// Loops have a heartbeat of their own.
+    beside_loops: bool,
     stop: Sender<()>,
     thread: JoinHandle<Vec<Stall>>,
 }
 
 impl Pulse {
-    pub fn start() -> std::io::Result<Self> {
+    pub fn start(beside_loops: bool) -> std::io::Result<Self> {
+        let each = match beside_loops {
+            true => BESIDE_LOOPS,
+            false => EACH,
+        };
         let (stop, stopped) = channel();
         let beat = move || {
             let clock = Clock::new();
@@ -137,10 +145,8 @@ impl Pulse {
             heart.begin(clock.mono().as_nanos());
             let mut asleep = suspended();
             loop {
-                let expected = clock.mono() + EACH;
-                if stopped.recv_timeout(EACH) != Err(RecvTimeoutError::Timeout) {
-                    return heart.into_stalls();
-                }
+                let expected = clock.mono() + each;
+                let goes_on = stopped.recv_timeout(each) == Err(RecvTimeoutError::Timeout);
                 let t = clock.mono().as_nanos();
                 heart.rested(t, expected.as_nanos());
                 let now = suspended();
@@ -157,16 +163,23 @@ impl Pulse {
                     });
                 }
                 asleep = now;
+                if !goes_on {
+                    return heart.into_stalls();
+                }
             }
         };
         let thread = std::thread::Builder::new()
             .name("heartbeat".into())
             .spawn(beat)?;
-        Ok(Self { stop, thread })
+        Ok(Self {
+            beside_loops,
+            stop,
+            thread,
+        })
     }
 
-    /// Gaps since the phase began. Of loops that have a heartbeat of their own, only what they cannot see.
-    pub fn finish(self, origin: Instant, own: bool) -> Vec<Stall> {
+    /// Gaps since the phase began; beside loops, only what they cannot see.
+    pub fn finish(self, origin: Instant) -> Vec<Stall> {
         // Gone only if the thread has ended.
         let _ = self.stop.send(());
         let joined = self.thread.join();
@@ -174,7 +187,7 @@ impl Pulse {
         let stalls = joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let stalls = stalls
             .into_iter()
-            .filter(|it| !own || it.kind == StallKind::Suspended);
+            .filter(|it| !self.beside_loops || it.kind == StallKind::Suspended);
         stalls
             .filter_map(|it| it.since(origin.as_nanos()))
             .collect()

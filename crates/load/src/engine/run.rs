@@ -50,10 +50,10 @@ pub fn run(
     let all = shares.iter().flat_map(|share| &share.seats);
     let mut seats: Vec<Seat> = all.copied().collect();
     seats.sort_unstable();
-    let pulse = Pulse::start()?;
     let name = phase.name.as_deref().unwrap_or_default();
     info!(phase = name, sessions = seats.len(), threads, "load begins");
     let calls = !phase.work.steps().is_empty() || phase.fresh_session;
+    let pulse = Pulse::start(!calls)?;
     let mut outcome = if !phase.work.steps().is_empty() {
         rounds::run(&running, &seats, &mut progress)
     } else if phase.fresh_session {
@@ -64,7 +64,7 @@ pub fn run(
     outcome.wanted = seats.len();
     outcome.requests = opening::requests_of_all(phase, &seats, running.servers());
     let began = Clock::new().at(outcome.origin);
-    outcome.stalls.extend(pulse.finish(began, !calls));
+    outcome.stalls.extend(pulse.finish(began));
     outcome.stalls.sort_by_key(|it| it.at_ns);
     info!(phase = name, lost = outcome.losses.len(), "load is over");
     Ok(outcome)
