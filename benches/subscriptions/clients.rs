@@ -61,7 +61,7 @@ pub fn ours(url: &str, place: Place, watch: &WatchLoad) -> anyhow::Result<Cost> 
     };
     let control = Control::default();
     let target = Arc::new(target);
-    let own = Process::own();
+    let mut own = Process::own();
     let mut looks: Vec<(u64, u64)> = Vec::new();
     let look = |progress: Progress| {
         let received = progress.heard.map_or(0, |heard| heard.values.received);

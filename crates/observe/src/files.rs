@@ -1,8 +1,8 @@
 //! The files by which Linux tells about itself. Elsewhere there are none, and every figure that
 //! comes from them says so.
 
-use std::fs;
-use std::io::{ErrorKind, Read as _};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _};
 
 use platform::System;
 
@@ -13,14 +13,26 @@ const MOST: u64 = 1 << 30;
 
 /// The text of a file.
 pub fn text(path: &str) -> Figure<String> {
+    opened(path).map(|(_, text)| text)
+}
+
+/// A file and its text.
+pub fn opened(path: &str) -> Figure<(File, String)> {
     here()?;
-    // Files of /proc say that they are empty: who asks for their size, as `fs::read` does, asks in vain.
-    let read = || -> std::io::Result<String> {
-        let mut text = String::with_capacity(4096);
-        fs::File::open(path)?.take(MOST).read_to_string(&mut text)?;
-        Ok(text)
+    let read = || -> io::Result<(File, String)> {
+        let mut file = File::open(path)?;
+        let text = rest(&mut file)?;
+        Ok((file, text))
     };
     read().map_err(|error| refused(path, error.kind()))
+}
+
+/// What is left of a file.
+pub fn rest(file: &mut File) -> io::Result<String> {
+    // Files of /proc say that they are empty: who asks for their size, as `fs::read` does, asks in vain.
+    let mut text = String::with_capacity(4096);
+    file.take(MOST).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The text of a file with one line.

@@ -45,6 +45,7 @@ mod fingerprint;
 mod footing;
 mod frequency;
 mod host;
+mod kept;
 pub mod limits;
 mod link;
 mod listener;

@@ -10,15 +10,16 @@ use record::run::{Figure as Recorded, Usage};
 use crate::clock::process_cpu;
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
+use crate::kept::KeptFiles;
 use crate::stat::{Stat, divided};
-use crate::tasks::{Task, tasks_in};
-use crate::tree::Tree;
+use crate::tasks::{Task, TaskFiles};
 
 /// A process that is watched, this one or another.
 #[derive(Debug)]
 pub struct Process {
     id: Option<u32>,
-    folder: String,
+    files: KeptFiles,
+    tasks: TaskFiles,
     /// With the id, this names a process for good: ids are given again.
     started: Figure<u64>,
     /// It, where there is no `/proc`.
@@ -156,14 +157,17 @@ impl Process {
     }
 
     fn at(id: Option<u32>, folder: String) -> Self {
-        let started = line(&folder).and_then(|text| Stat::of(&text, &folder)?.field(22));
+        let mut files = KeptFiles::of(folder.clone());
+        let started = files.text("stat");
+        let started = started.and_then(|text| Stat::of(&text, &folder)?.field(22));
         let watched = match System::IS_LINUX {
             true => None,
             false => Watched::of(id.unwrap_or_else(std::process::id)).ok(),
         };
         Self {
             id,
-            folder,
+            files,
+            tasks: TaskFiles::of(format!("{folder}/task")),
             started,
             watched,
             switches: Switches::default(),
@@ -189,11 +193,12 @@ impl Process {
         }
         // The clock comes first, close to the moment that the sample is named after.
         let cpu = process_cpu(self.id);
-        let text = self.same(line(&self.folder));
+        let text = self.line();
+        let stat_path = self.files.path("stat");
         let stat = text.as_deref().map_err(Clone::clone);
-        let stat = stat.and_then(|text| Stat::of(text, &self.folder));
-        let status_path = format!("{}/status", self.folder);
-        let status = files::text(&status_path);
+        let stat = stat.and_then(|text| Stat::of(text, &stat_path));
+        let status_path = self.files.path("status");
+        let status = self.files.text("status");
         let kibibytes = |key: &str| -> Figure<u64> {
             let status = status.as_ref().map_err(Clone::clone)?;
             Ok(files::keyed(status, key, &status_path)? * 1024)
@@ -201,7 +206,7 @@ impl Process {
         let tasks = stat
             .as_ref()
             .map_err(Clone::clone)
-            .and_then(|_| self.tasks());
+            .and_then(|_| self.tasks.look());
         let switches = match &tasks {
             Ok(tasks) => self.switches.sum(tasks),
             Err(reason) => Err(reason.clone()),
@@ -226,7 +231,7 @@ impl Process {
             involuntary_switches: counted(|it| it.involuntary),
             minor_faults: of(&|stat| stat.field(10)),
             major_faults: of(&|stat| stat.field(12)),
-            descriptors: files::count(&format!("{}/fd", self.folder)),
+            descriptors: files::count(&self.files.path("fd")),
         };
         sample.took = at.elapsed();
         (sample, tasks)
@@ -268,19 +273,16 @@ impl Process {
     }
 
     /// Its threads that live.
-    pub fn threads(&self) -> Figure<Vec<Task>> {
-        self.same(line(&self.folder))?;
-        self.tasks()
+    pub fn threads(&mut self) -> Figure<Vec<Task>> {
+        self.line()?;
+        self.tasks.look()
     }
 
-    fn tasks(&self) -> Figure<Vec<Task>> {
-        tasks_in(&Tree::here(), &format!("{}/task", self.folder))
-    }
-
-    /// The line of the same process as at first, and not of one that was given its id later.
-    fn same(&self, text: Figure<String>) -> Figure<String> {
-        let started = |text: &str| Stat::of(text, &self.folder)?.field(22);
-        match (text, self.id) {
+    /// The line about it: about the same process as at first, and not about one that was given its id later.
+    fn line(&mut self) -> Figure<String> {
+        let path = self.files.path("stat");
+        let started = |text: &str| Stat::of(text, &path)?.field(22);
+        match (self.files.text("stat"), self.id) {
             (Ok(text), id) => match started(&text) {
                 now if now.is_ok() && now == self.started => Ok(text),
                 // This process has no id, and has not ended.
@@ -290,11 +292,6 @@ impl Process {
             (Err(reason), _) => Err(reason),
         }
     }
-}
-
-/// The line about a process, or about a thread.
-fn line(folder: &str) -> Figure<String> {
-    files::text(&format!("{folder}/stat"))
 }
 
 fn ended(id: u32) -> NotAvailable {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
+use crate::kept::KeptFiles;
 use crate::stat::{Stat, divided};
 use crate::tree::Tree;
 
@@ -90,46 +91,73 @@ pub fn tasks_since(now: &[Task], then: &[Task]) -> Vec<Task> {
 
 /// The threads of a process that live, by their ids.
 pub fn tasks(tree: &Tree, id: u32) -> Figure<Vec<Task>> {
-    tasks_in(tree, &format!("/proc/{id}/task"))
+    TaskFiles::of(tree.path(&format!("/proc/{id}/task"))).look()
 }
 
-/// The threads that a folder of `/proc` names.
-pub(crate) fn tasks_in(tree: &Tree, folder: &str) -> Figure<Vec<Task>> {
-    let names = tree.names(folder);
-    let names = names.map_err(|reason| match System::IS_LINUX {
-        true => NotAvailable::because("the process has ended, or may not be looked into"),
-        false => reason,
-    })?;
-    let mut ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
-    ids.sort_unstable();
-    // One without a name has ended meanwhile.
-    Ok(ids
-        .into_iter()
-        .filter_map(|id| task(tree, folder, id))
-        .collect())
+/// Of a process with more threads, the files of these are kept open.
+const KEPT: usize = 64;
+
+/// The files of threads that are looked at again and again.
+#[derive(Debug)]
+pub(crate) struct TaskFiles {
+    folder: String,
+    each: BTreeMap<u32, KeptFiles>,
 }
 
-fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
-    let of = |file: &str| format!("{folder}/{id}/{file}");
-    let path = of("stat");
-    let text = tree.text(&path);
+impl TaskFiles {
+    /// Of the threads that a folder of `/proc` names.
+    pub fn of(folder: String) -> Self {
+        Self {
+            folder,
+            each: BTreeMap::new(),
+        }
+    }
+
+    /// The threads that live, by their ids.
+    pub fn look(&mut self) -> Figure<Vec<Task>> {
+        let names = files::names(&self.folder).map_err(|reason| match System::IS_LINUX {
+            true => NotAvailable::because("the process has ended, or may not be looked into"),
+            false => reason,
+        })?;
+        let mut ids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        ids.sort_unstable();
+        self.each.retain(|id, _| ids.binary_search(id).is_ok());
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            let files = self.each.remove(&id);
+            let mut files = files.unwrap_or_else(|| KeptFiles::of(format!("{}/{id}", self.folder)));
+            // One without a name has ended meanwhile.
+            if let Some(task) = task(&mut files, id) {
+                found.push(task);
+                if self.each.len() < KEPT {
+                    self.each.insert(id, files);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn task(files: &mut KeptFiles, id: u32) -> Option<Task> {
+    let path = files.path("stat");
+    let text = files.text("stat");
     let stat = text.as_deref().map_err(Clone::clone);
     let stat = stat.and_then(|text| Stat::of(text, &path));
     let name = match &stat {
         Ok(stat) => stat.name().to_owned(),
-        Err(_) => tree.line(&of("comm")).ok()?,
+        Err(_) => files.text("comm").ok()?.trim().to_owned(),
     };
     let ticks = |number| stat.as_ref().map_err(Clone::clone)?.ticks(number);
     let field = |number| stat.as_ref().map_err(Clone::clone)?.field(number);
-    let path = of("schedstat");
-    let times = tree.text(&path).and_then(|text| {
+    let times = files.text("schedstat").and_then(|text| {
+        let path = files.path("schedstat");
         let mut words = text.split_whitespace();
         Ok((
             files::number(&mut words, &path)?,
             files::number(&mut words, &path)?,
         ))
     });
-    let [voluntary_switches, involuntary_switches, migrations] = moves(tree, of);
+    let [voluntary_switches, involuntary_switches, migrations] = moves(files);
     Some(Task {
         id,
         name,
@@ -148,10 +176,9 @@ fn task(tree: &Tree, folder: &str, id: u32) -> Option<Task> {
 
 /// How often a thread was switched away from, because it waited and because another was to run, and how often it went on
 /// on another core. Where `sched` has all of it, nothing else is read.
-fn moves(tree: &Tree, of: impl Fn(&str) -> String) -> [Figure<u64>; 3] {
-    let path = of("sched");
-    let [voluntary, involuntary, migrations] = match tree.text(&path) {
-        Ok(text) => scheduled(&text, &path),
+fn moves(files: &mut KeptFiles) -> [Figure<u64>; 3] {
+    let [voluntary, involuntary, migrations] = match files.text("sched") {
+        Ok(text) => scheduled(&text, &files.path("sched")),
         Err(_) => {
             let why = "the kernel was built without CONFIG_SCHED_DEBUG";
             std::array::from_fn(|_| Err(NotAvailable::because(why)))
@@ -160,8 +187,8 @@ fn moves(tree: &Tree, of: impl Fn(&str) -> String) -> [Figure<u64>; 3] {
     if voluntary.is_ok() && involuntary.is_ok() {
         return [voluntary, involuntary, migrations];
     }
-    let path = of("status");
-    let text = tree.text(&path);
+    let text = files.text("status");
+    let path = files.path("status");
     let switches = |key: &str| files::keyed(text.as_ref().map_err(Clone::clone)?, key, &path);
     [
         switches("voluntary_ctxt_switches"),
