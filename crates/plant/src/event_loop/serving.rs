@@ -1,11 +1,14 @@
 //! What connections have to say: read, looked at, and answered where it lies if it can be.
 
+use std::ops::ControlFlow;
+
+use wire::certificate::Certificate;
 use wire::channel::{ChannelError, SendError};
 use wire::policy::Policy;
 use wire::server::{Event, Polled, RequestId};
 use wire::types::StatusCode;
 
-use super::link::{Got, HIGH_WATER, Standing, WRITE};
+use super::link::{Got, HIGH_WATER, Link, Standing, WRITE};
 use super::long::Long;
 use super::walked::{Answer, answer_now};
 use super::{Account, Asked, EventLoop, KEEP, Responder, SlotId};
@@ -80,16 +83,6 @@ impl EventLoop {
 
     /// Looks at all that a connection has to say.
     pub(super) fn serve(&mut self, id: SlotId) {
-        enum ServeStep {
-            Nothing,
-            Answered,
-            NotSent(Account, Asked, SendError),
-            Long(Box<Long>),
-            Judge(wire::certificate::Certificate, Policy),
-            Opened { renewed: bool },
-            Request(RequestId),
-            Closed(ChannelError),
-        }
         let Some(link) = self.responder.connections.links.get(id) else {
             return;
         };
@@ -97,103 +90,58 @@ impl EventLoop {
             // Others have theirs first, however it comes to be looked at once more.
             return self.responder.connections.write_later(id);
         }
-        let mut body = std::mem::take(&mut self.responder.connections.lent.body);
-        let mut answers = 0;
-        let mut unflushed = 0;
-        let mut room = WRITE;
-        loop {
-            let now = self.responder.now;
-            let Some(link) = self.responder.connections.links.get_mut(id) else {
+        let mut turn = Turn {
+            body: std::mem::take(&mut self.responder.connections.lent.body),
+            answers: 0,
+            unflushed: 0,
+            room: WRITE,
+        };
+        while self.responder.may_go_on(id, &mut turn) {
+            let Some(step) = self.next_step(id, &mut turn.body) else {
                 break;
             };
-            let backlog = link.connection.backlog();
-            if link.backlog() > HIGH_WATER || link.here.waits() {
-                link.here.pause();
+            if self.take_step(id, step, &mut turn).is_break() {
                 break;
             }
-            if unflushed >= ANSWERS_IN_A_ROW || (unflushed > 0 && backlog > BYTES_IN_A_ROW) {
-                unflushed = 0;
-                room = room.saturating_sub(self.responder.flush_only(id, WRITE));
-                if room == 0 {
-                    self.responder.connections.write_later(id);
-                    break;
-                }
-                continue;
+        }
+        if turn.answers > 0 {
+            self.responder.books.took(turn.answers);
+            self.shared.counters.requests.add(turn.answers);
+        }
+        turn.body.shrink_to(KEEP);
+        self.responder.connections.lent.body = turn.body;
+        if let Some(link) = self.responder.connections.links.get_mut(id) {
+            self.responder.books.leave(link);
+        }
+        self.flush(id);
+    }
+
+    /// The next thing that a connection has to say; a request that is answered where it lies has been.
+    fn next_step(&mut self, id: SlotId, body: &mut Vec<u8>) -> Option<ServeStep> {
+        let now = self.responder.now;
+        let Responder {
+            connections,
+            books,
+            house,
+            ..
+        } = &mut self.responder;
+        let link = connections.links.get_mut(id)?;
+        link.connection.lend_outbox(&mut connections.lent.outbox);
+        let channel = link.connection.channel_id();
+        let held_to = link.is_shared().then_some(link.here.limits.as_slice());
+        let shared = &self.shared;
+        let faults = &shared.faults;
+        let faulty = link.astray.is_some() || faults.want(Class::Request);
+        let (request, bytes, mut reply) = match link.connection.poll(now) {
+            None => {
+                // What is decided at once has its job without an event.
+                connections.take_job(id);
+                return None;
             }
-            link.connection
-                .lend_outbox(&mut self.responder.connections.lent.outbox);
-            let channel = link.connection.channel_id();
-            let held_to = link.is_shared().then_some(link.here.limits.as_slice());
-            let faults = &self.shared.faults;
-            let faulty = link.astray.is_some() || faults.want(Class::Request);
-            let step = match link.connection.poll(now) {
-                None => {
-                    // What is decided at once has its job without an event.
-                    self.responder.connections.take_job(id);
-                    break;
-                }
-                Some(Polled::Request {
-                    id: request,
-                    body: bytes,
-                    mut reply,
-                }) => {
-                    let (shared, sessions) = (&self.shared, &mut self.responder.house.sessions);
-                    let entry = self.responder.books.begin(true, &shared.clock);
-                    let answer = match faulty {
-                        true => Answer::Later,
-                        false => {
-                            answer_now(shared, sessions, (channel, held_to), bytes, &mut reply, now)
-                        }
-                    };
-                    if let Answer::Given { served, work, .. } | Answer::Long { served, work, .. } =
-                        answer
-                    {
-                        self.responder
-                            .books
-                            .end(entry, served.task, work, &shared.clock);
-                        self.responder.books.came(served.type_id, faults);
-                    }
-                    match answer {
-                        Answer::Given {
-                            account,
-                            handle,
-                            sent,
-                            ..
-                        } => {
-                            // A session is there, over HTTPS whichever connection it was activated over.
-                            link.is_used();
-                            match sent {
-                                Ok(()) => ServeStep::Answered,
-                                Err(error) => {
-                                    let (link, id) = (id, request);
-                                    let asked = Asked { link, id, handle };
-                                    ServeStep::NotSent(account, asked, error)
-                                }
-                            }
-                        }
-                        Answer::Long { long, .. } => {
-                            link.is_used();
-                            ServeStep::Long(long)
-                        }
-                        Answer::Later => {
-                            body.clear();
-                            body.extend_from_slice(bytes);
-                            ServeStep::Request(request)
-                        }
-                    }
-                }
-                Some(Polled::Other(event)) => match event {
+            Some(Polled::Other(event)) => {
+                return Some(match event {
                     Event::Hello { endpoint_url } => {
-                        link.endpoint_url = endpoint_url;
-                        if let Some(line) = link.line.take() {
-                            line.used();
-                        }
-                        if link.standing == Standing::Refused {
-                            // Part 6, 7.1.5: what there is to say to one too many.
-                            let reason = "the server has no more room for connections";
-                            let busy = StatusCode::BadTcpServerTooBusy;
-                            link.connection.shut(busy, reason);
-                        }
+                        link.greeted(endpoint_url);
                         ServeStep::Nothing
                     }
                     Event::Certificate {
@@ -204,96 +152,196 @@ impl EventLoop {
                     Event::Opened { renewed, .. } => ServeStep::Opened { renewed },
                     Event::Closed(error) => ServeStep::Closed(error),
                     _ => ServeStep::Nothing,
-                },
-            };
-            match step {
-                ServeStep::Nothing => {}
-                ServeStep::Answered => {
-                    answers += 1;
-                    unflushed += 1;
-                    if self.responder.books.worked() >= PART {
-                        self.responder.connections.write_later(id);
-                        break;
+                });
+            }
+            Some(Polled::Request { id, body, reply }) => (id, body, reply),
+        };
+        let entry = books.begin(true, &shared.clock);
+        let answer = match faulty {
+            true => Answer::Later,
+            false => {
+                let sessions = &mut house.sessions;
+                answer_now(shared, sessions, (channel, held_to), bytes, &mut reply, now)
+            }
+        };
+        if let Answer::Given { served, work, .. } | Answer::Long { served, work, .. } = answer {
+            books.end(entry, served.task, work, &shared.clock);
+            books.came(served.type_id, faults);
+        }
+        Some(match answer {
+            Answer::Given {
+                account,
+                handle,
+                sent,
+                ..
+            } => {
+                // A session is there, over HTTPS whichever connection it was activated over.
+                link.is_used();
+                match sent {
+                    Ok(()) => ServeStep::Answered,
+                    Err(error) => {
+                        let (link, id) = (id, request);
+                        let asked = Asked { link, id, handle };
+                        ServeStep::NotSent(account, asked, error)
                     }
-                    // Answering gives a channel nothing to do.
-                    continue;
-                }
-                ServeStep::NotSent(account, asked, error) => {
-                    answers += 1;
-                    unflushed += 1;
-                    self.responder.not_sent(account, asked, &error);
-                }
-                ServeStep::Long(long) => {
-                    answers += 1;
-                    unflushed = 0;
-                    link.here.long = Some(long);
-                    if self.responder.books.worked() < PART
-                        && !self.responder.write_long_answer(id, &mut room)
-                    {
-                        break;
-                    }
-                    if self.responder.books.worked() >= PART {
-                        self.responder.connections.write_later(id);
-                        break;
-                    }
-                }
-                ServeStep::Judge(certificate, policy) => {
-                    self.responder
-                        .connections
-                        .judge(id, certificate, policy, now)
-                }
-                ServeStep::Opened { renewed } => {
-                    if !renewed {
-                        self.shared.counters.channels.add(1);
-                    }
-                    link.audit_channel(&self.shared, StatusCode::Good, now);
-                    self.responder
-                        .connections
-                        .schedule(id, &mut self.responder.house.timers);
-                }
-                ServeStep::Request(request) => {
-                    self.arrive(id, request, &body);
-                    answers += 1;
-                    unflushed += 1;
-                    let long = self
-                        .responder
-                        .connections
-                        .links
-                        .get(id)
-                        .is_some_and(|link| link.here.long.is_some());
-                    if long
-                        && self.responder.books.worked() < PART
-                        && !self.responder.write_long_answer(id, &mut room)
-                    {
-                        break;
-                    }
-                    if self.responder.books.worked() >= PART {
-                        // Many requests are as much as one with many operations.
-                        self.responder.connections.write_later(id);
-                        break;
-                    }
-                }
-                ServeStep::Closed(error) => {
-                    self.responder.closed(id, &error);
-                    break;
                 }
             }
-            self.responder.connections.take_job(id);
+            Answer::Long { long, .. } => {
+                link.is_used();
+                ServeStep::Long(long)
+            }
+            Answer::Later => {
+                body.clear();
+                body.extend_from_slice(bytes);
+                ServeStep::Request(request)
+            }
+        })
+    }
+
+    /// Does what is to be done about it, and tells whether what comes next is looked at.
+    fn take_step(&mut self, id: SlotId, step: ServeStep, turn: &mut Turn) -> ControlFlow<()> {
+        match step {
+            ServeStep::Nothing => {}
+            ServeStep::Answered => {
+                turn.has_answered();
+                // Answering gives a channel nothing to do.
+                return self.responder.leave_to_others(id);
+            }
+            ServeStep::NotSent(account, asked, error) => {
+                turn.has_answered();
+                self.responder.not_sent(account, asked, &error);
+            }
+            ServeStep::Long(long) => {
+                turn.answers += 1;
+                turn.unflushed = 0;
+                if let Some(link) = self.responder.connections.links.get_mut(id) {
+                    link.here.long = Some(long);
+                }
+                self.responder.begin_long_answer(id, &mut turn.room)?;
+            }
+            ServeStep::Judge(certificate, policy) => {
+                let now = self.responder.now;
+                self.responder
+                    .connections
+                    .judge(id, certificate, policy, now);
+            }
+            ServeStep::Opened { renewed } => {
+                if !renewed {
+                    self.shared.counters.channels.add(1);
+                }
+                let now = self.responder.now;
+                if let Some(link) = self.responder.connections.links.get(id) {
+                    link.audit_channel(&self.shared, StatusCode::Good, now);
+                }
+                self.responder
+                    .connections
+                    .schedule(id, &mut self.responder.house.timers);
+            }
+            ServeStep::Request(request) => {
+                self.arrive(id, request, &turn.body);
+                turn.has_answered();
+                self.responder.begin_long_answer(id, &mut turn.room)?;
+            }
+            ServeStep::Closed(error) => {
+                self.responder.closed(id, &error);
+                return ControlFlow::Break(());
+            }
         }
-        if answers > 0 {
-            self.responder.books.took(answers);
-            self.shared.counters.requests.add(answers);
+        self.responder.connections.take_job(id);
+        ControlFlow::Continue(())
+    }
+}
+
+/// What a connection has to say.
+enum ServeStep {
+    Nothing,
+    Answered,
+    NotSent(Account, Asked, SendError),
+    Long(Box<Long>),
+    Judge(Certificate, Policy),
+    Opened { renewed: bool },
+    Request(RequestId),
+    Closed(ChannelError),
+}
+
+/// One connection's turn.
+struct Turn {
+    /// A request that is not answered where it lies.
+    body: Vec<u8>,
+    answers: u64,
+    /// Answers since something was written.
+    unflushed: usize,
+    /// Bytes that it may still write.
+    room: usize,
+}
+
+impl Turn {
+    fn has_answered(&mut self) {
+        self.answers += 1;
+        self.unflushed += 1;
+    }
+}
+
+impl Link {
+    /// A client says hello.
+    fn greeted(&mut self, endpoint_url: String) {
+        self.endpoint_url = endpoint_url;
+        if let Some(line) = self.line.take() {
+            line.used();
         }
-        body.shrink_to(KEEP);
-        self.responder.connections.lent.body = body;
-        if let Some(link) = self.responder.connections.links.get_mut(id) {
-            self.responder.books.leave(link);
+        if self.standing == Standing::Refused {
+            // Part 6, 7.1.5: what there is to say to one too many.
+            let reason = "the server has no more room for connections";
+            let busy = StatusCode::BadTcpServerTooBusy;
+            self.connection.shut(busy, reason);
         }
-        self.flush(id);
     }
 }
 
 impl Responder {
+    /// Whether a connection may say more in its turn; writes meanwhile what has been answered.
+    fn may_go_on(&mut self, id: SlotId, turn: &mut Turn) -> bool {
+        loop {
+            let Some(link) = self.connections.links.get_mut(id) else {
+                return false;
+            };
+            if link.backlog() > HIGH_WATER || link.here.waits() {
+                link.here.pause();
+                return false;
+            }
+            let backlog = link.connection.backlog();
+            let much = turn.unflushed > 0 && backlog > BYTES_IN_A_ROW;
+            if turn.unflushed < ANSWERS_IN_A_ROW && !much {
+                return true;
+            }
+            turn.unflushed = 0;
+            turn.room = turn.room.saturating_sub(self.flush_only(id, WRITE));
+            if turn.room == 0 {
+                self.connections.write_later(id);
+                return false;
+            }
+        }
+    }
+
+    /// Whether others have their turn now: many requests are as much as one with many operations.
+    fn leave_to_others(&mut self, id: SlotId) -> ControlFlow<()> {
+        if self.books.worked() < PART {
+            return ControlFlow::Continue(());
+        }
+        self.connections.write_later(id);
+        ControlFlow::Break(())
+    }
+
+    /// Begins to write a long answer, if there is one and time is left for it.
+    fn begin_long_answer(&mut self, id: SlotId, room: &mut usize) -> ControlFlow<()> {
+        let link = self.connections.links.get(id);
+        let long = link.is_some_and(|link| link.here.long.is_some());
+        if long && self.books.worked() < PART && !self.write_long_answer(id, room) {
+            return ControlFlow::Break(());
+        }
+        self.leave_to_others(id)
+    }
+
     /// Goes on with a long answer that was just begun. Whether what comes next is looked at: nothing is before its end.
     fn write_long_answer(&mut self, id: SlotId, room: &mut usize) -> bool {
         let Some(link) = self.connections.links.get_mut(id) else {
