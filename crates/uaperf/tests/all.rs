@@ -68,6 +68,7 @@ mod perfclient;
 mod plant_elsewhere;
 mod plant_from;
 mod probe;
+mod profiled;
 mod proxy;
 mod pubsub;
 mod pubsub_ethernet;

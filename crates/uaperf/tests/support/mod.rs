@@ -44,6 +44,7 @@ pub fn uaperf(folder: &Path, words: &[&str]) -> Output {
 }
 
 /// What a command said, and how it ended.
+#[derive(Debug)]
 pub struct Said {
     pub code: i32,
     pub out: String,
