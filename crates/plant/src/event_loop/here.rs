@@ -61,11 +61,13 @@ pub struct Here {
 
 impl Here {
     /// Whether nothing more is read of it for now.
+    #[inline]
     pub fn is_paused(&self) -> bool {
         self.turn != Turn::Open
     }
 
     /// Nothing more is read of it for now.
+    #[inline]
     pub fn pause(&mut self) {
         if self.turn == Turn::Open {
             self.turn = Turn::Paused;
@@ -80,6 +82,7 @@ impl Here {
     }
 
     /// Whether something has to be done first for what it asked before.
+    #[inline]
     pub fn waits(&self) -> bool {
         self.long.is_some() || self.leaving.is_some() || self.errand != Errand::None
     }

@@ -112,6 +112,7 @@ impl Link {
     }
 
     /// A session is used over it.
+    #[inline]
     pub fn is_used(&mut self) {
         if self.standing == Standing::Nobodys {
             self.standing = Standing::Known;
@@ -119,6 +120,7 @@ impl Link {
     }
 
     /// Whether its channel is that of all connections over HTTPS: sessions are used over any of them.
+    #[inline]
     pub fn is_shared(&self) -> bool {
         self.connection.channel_id() == wss::CHANNEL_ID
     }
@@ -293,6 +295,7 @@ impl Link {
     }
 
     /// Bytes that wait to be written, those that are held back too.
+    #[inline]
     pub fn backlog(&self) -> usize {
         self.connection.backlog()
             + self.astray.as_ref().map_or(0, |astray| astray.bytes())

@@ -78,26 +78,35 @@ impl Index {
     /// The place of a node whose id lies in a message.
     #[inline]
     pub fn find(&self, id: RawNodeId<'_>) -> Option<NodeIndex> {
-        let at = match id {
+        match id {
             RawNodeId::Numeric { namespace, id } => {
-                let ids = self.0.get(usize::from(namespace))?;
+                let ids = self.of(namespace)?;
                 let offset = id.wrapping_sub(ids.first) as usize;
                 match ids.dense.get(offset) {
-                    Some(&at) => at,
-                    None => *ids.sparse.get(&id)?,
+                    Some(&NONE) => None,
+                    Some(&at) => Some(NodeIndex(at)),
+                    None => ids.sparse.get(&id).copied().map(NodeIndex),
                 }
             }
-            RawNodeId::String { namespace, id } => {
-                *self.0.get(usize::from(namespace))?.strings.get(id)?
-            }
-            RawNodeId::Guid { namespace, id } => {
-                *self.0.get(usize::from(namespace))?.guids.get(&id)?
-            }
-            RawNodeId::Opaque { namespace, id } => {
-                *self.0.get(usize::from(namespace))?.opaque.get(id)?
-            }
+            _ => self.find_named(id),
+        }
+    }
+
+    /// The same of an id that is no number. Apart, so that the way of most requests is short.
+    #[inline(never)]
+    fn find_named(&self, id: RawNodeId<'_>) -> Option<NodeIndex> {
+        let at = match id {
+            RawNodeId::Numeric { .. } => return None,
+            RawNodeId::String { namespace, id } => self.of(namespace)?.strings.get(id),
+            RawNodeId::Guid { namespace, id } => self.of(namespace)?.guids.get(&id),
+            RawNodeId::Opaque { namespace, id } => self.of(namespace)?.opaque.get(id),
         };
-        (at != NONE).then_some(NodeIndex(at))
+        at.copied().map(NodeIndex)
+    }
+
+    #[inline]
+    fn of(&self, namespace: u16) -> Option<&Ids> {
+        self.0.get(usize::from(namespace))
     }
 
     /// The place of a node.

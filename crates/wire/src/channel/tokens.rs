@@ -184,6 +184,7 @@ impl Tokens {
 
     /// A chunk protected with `id` was good: when it is the newest token, a server's older one
     /// has done its duty.
+    #[inline]
     pub fn used(&mut self, id: u32) {
         if self.role == Role::Server && id == self.newest.id {
             match &mut self.before {

@@ -98,6 +98,7 @@ impl Inbox {
 
     /// The next whole chunk, no longer than `limit`, taken off the front. Its bytes stay where
     /// they are until the next call of [`space`](Self::space).
+    #[inline]
     pub fn next_chunk(&mut self, limit: u32) -> Result<Option<(Header, Range<usize>)>, FrameError> {
         let Some(header) = self.header().transpose()? else {
             return Ok(None);

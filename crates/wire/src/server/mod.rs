@@ -224,6 +224,7 @@ impl Connection {
     }
 
     /// How many bytes wait to be written: a slow reader shows here.
+    #[inline]
     pub fn backlog(&self) -> usize {
         self.stream.outbox.len()
     }
@@ -279,6 +280,7 @@ impl Connection {
     }
 
     /// Lends memory to send from, if there is none. False, and nothing was taken, if there is.
+    #[inline]
     pub fn lend_outbox(&mut self, memory: &mut Vec<u8>) -> bool {
         self.stream.outbox.lend(memory)
     }
@@ -295,6 +297,7 @@ impl Connection {
 
     /// Expensive work to be run, on any thread, and handed back with
     /// [`complete`](Self::complete).
+    #[inline]
     pub fn poll_job(&mut self) -> Option<Job<Done>> {
         self.job.take()
     }
@@ -346,6 +349,7 @@ impl Connection {
     }
 
     /// The number of the channel.
+    #[inline]
     pub fn channel_id(&self) -> u32 {
         self.config.channel_id
     }
