@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Said, Server, json};
+use crate::support::{Said, Server};
 
 /// It under Valgrind, which hides from it what the kernel maps into each process.
 fn under_valgrind(folder: &Path, words: &[&str]) -> Command {
@@ -50,17 +50,9 @@ fn generator_and_plant_run_under_valgrind() {
         "none",
         "--timeout",
         "60s",
-        "--out",
-        "run.json",
     ];
     let said = Said::by(under_valgrind(folder.path(), &read).stdin(Stdio::null()));
-    let run = json(&folder.path().join("run.json"));
-    let total = &run["phases"][0]["total"];
     // It may be too slow to be believed; it is there at the end.
-    assert_eq!(
-        (&total["completed"], &total["good"]),
-        (&50.into(), &50.into()),
-        "{said:?}"
-    );
+    assert!(said.out.contains("Good 50"), "{said:?}");
     assert!([0, 4].contains(&said.code), "{said:?}");
 }
