@@ -34,22 +34,39 @@ impl SessionKey {
     }
 
     /// From a request's header.
-    #[inline]
     pub fn read(token: RawNodeId<'_>) -> Option<Self> {
-        let RawNodeId::Opaque { namespace: 0, id } = token else {
-            return None;
-        };
-        let (&[core, a, b, c], rest) = id.split_first_chunk()?;
+        let (core, slot, rest) = Self::split(token)?;
         let (secret, more) = rest.split_first_chunk()?;
         Some(Self {
             core,
-            slot: u32::from_le_bytes([a, b, c, 0]),
+            slot,
             secret: *secret,
             more: match more {
                 [] => None,
                 more => Some(*more.as_array()?),
             },
         })
+    }
+
+    /// The core and the place that a request's header names, and what nobody can guess.
+    #[inline]
+    pub fn split(token: RawNodeId<'_>) -> Option<(u8, u32, &[u8])> {
+        let RawNodeId::Opaque { namespace: 0, id } = token else {
+            return None;
+        };
+        let (&[core, a, b, c], secret) = id.split_first_chunk()?;
+        Some((core, u32::from_le_bytes([a, b, c, 0]), secret))
+    }
+
+    /// Whether it is the one of which these are the parts.
+    #[inline]
+    pub fn has(&self, (core, slot, secret): (u8, u32, &[u8])) -> bool {
+        let same = match (secret.split_first_chunk(), &self.more) {
+            (Some((secret, [])), None) => *secret == self.secret,
+            (Some((secret, more)), Some(own)) => *secret == self.secret && more == own,
+            _ => false,
+        };
+        same && (core, slot) == (self.core, self.slot)
     }
 }
 

@@ -122,15 +122,13 @@ impl<T> Slots<T> {
             .filter(|_| place.generation == id.generation)
     }
 
-    /// The number of what is kept in a slot now.
+    /// What is kept in a slot now, and its number.
     #[inline]
-    pub fn current(&self, slot: u32) -> Option<SlotId> {
+    pub fn current(&self, slot: u32) -> Option<(SlotId, &T)> {
         let place = self.slots.get(slot as usize)?;
-        place.thing.as_ref()?;
-        Some(SlotId {
-            slot,
-            generation: place.generation,
-        })
+        let generation = place.generation;
+        let thing = place.thing.as_ref()?;
+        Some((SlotId { slot, generation }, thing))
     }
 
     /// As many as there ever were at once.
@@ -141,7 +139,7 @@ impl<T> Slots<T> {
     /// All that are kept.
     pub fn ids(&self) -> Vec<SlotId> {
         (0..self.slots.len() as u32)
-            .filter_map(|slot| self.current(slot))
+            .filter_map(|slot| self.current(slot).map(|(id, _)| id))
             .collect()
     }
 }

@@ -97,7 +97,7 @@ impl EventLoop {
             room: WRITE,
         };
         while self.responder.may_go_on(id, &mut turn) {
-            let Some(step) = self.next_step(id, &mut turn.body) else {
+            let Some(step) = self.next_step(id, &mut turn) else {
                 break;
             };
             if self.take_step(id, step, &mut turn).is_break() {
@@ -116,8 +116,9 @@ impl EventLoop {
         self.flush(id);
     }
 
-    /// The next thing that a connection has to say; a request that is answered where it lies has been.
-    fn next_step(&mut self, id: SlotId, body: &mut Vec<u8>) -> Option<ServeStep> {
+    /// Answers requests where they lie, one after the other, until a connection has something else to say or something
+    /// else is to be done first.
+    fn next_step(&mut self, id: SlotId, turn: &mut Turn) -> Option<ServeStep> {
         let now = self.responder.now;
         let Responder {
             connections,
@@ -128,87 +129,69 @@ impl EventLoop {
         let link = connections.links.get_mut(id)?;
         link.connection.lend_outbox(&mut connections.lent.outbox);
         let channel = link.connection.channel_id();
-        let held_to = link.is_shared().then_some(link.here.limits.as_slice());
-        let shared = &self.shared;
-        let faults = &shared.faults;
-        let faulty = link.astray.is_some() || faults.want(Class::Request);
-        let (request, bytes, mut reply) = match link.connection.poll(now) {
-            None => {
-                // What is decided at once has its job without an event.
-                connections.take_job(id);
-                return None;
-            }
-            Some(Polled::Other(event)) => {
-                return Some(match event {
-                    Event::Hello { endpoint_url } => {
-                        link.greeted(endpoint_url);
-                        ServeStep::Nothing
-                    }
-                    Event::Certificate {
-                        certificate,
-                        policy,
-                        ..
-                    } => ServeStep::Judge(certificate, policy),
-                    Event::Opened { renewed, .. } => ServeStep::Opened { renewed },
-                    Event::Closed(error) => ServeStep::Closed(error),
-                    _ => ServeStep::Nothing,
-                });
-            }
-            Some(Polled::Request { id, body, reply }) => (id, body, reply),
-        };
-        let entry = books.begin(true, &shared.clock);
-        let answer = match faulty {
-            true => Answer::Later,
-            false => {
-                let sessions = &mut house.sessions;
-                answer_now(shared, sessions, (channel, held_to), bytes, &mut reply, now)
-            }
-        };
-        if let Answer::Given { served, work, .. } | Answer::Long { served, work, .. } = answer {
-            books.end(entry, served.task, work, &shared.clock);
-            books.came(served.type_id, faults);
-        }
-        Some(match answer {
-            Answer::Given {
-                account,
-                handle,
-                sent,
-                ..
-            } => {
-                // A session is there, over HTTPS whichever connection it was activated over.
-                link.is_used();
-                match sent {
-                    Ok(()) => ServeStep::Answered,
-                    Err(error) => {
-                        let (link, id) = (id, request);
-                        let asked = Asked { link, id, handle };
-                        ServeStep::NotSent(account, asked, error)
-                    }
+        let is_shared = link.is_shared();
+        let shared = &*self.shared;
+        let faulty = link.astray.is_some() || shared.faults.want(Class::Request);
+        loop {
+            let (request, bytes, mut reply) = match link.connection.poll(now) {
+                None => {
+                    // What is decided at once has its job without an event.
+                    connections.take_job(id);
+                    return None;
+                }
+                Some(Polled::Other(event)) => return Some(link.said(event)),
+                Some(Polled::Request { id, body, reply }) => (id, body, reply),
+            };
+            let held_to = is_shared.then_some(link.here.limits.as_slice());
+            let counted = (&mut house.sessions, &mut *books);
+            let answer = match faulty {
+                true => Answer::Later,
+                false => answer_now(
+                    (shared, now),
+                    counted,
+                    (channel, held_to),
+                    bytes,
+                    &mut reply,
+                ),
+            };
+            match answer {
+                Answer::Given => turn.has_answered(),
+                Answer::NotSent {
+                    account,
+                    handle,
+                    error,
+                } => {
+                    turn.has_answered();
+                    link.is_used();
+                    let (link, id) = (id, request);
+                    let asked = Asked { link, id, handle };
+                    return Some(ServeStep::NotSent(account, asked, error));
+                }
+                Answer::Long(long) => {
+                    link.is_used();
+                    return Some(ServeStep::Long(long));
+                }
+                Answer::Later => {
+                    turn.body.clear();
+                    turn.body.extend_from_slice(bytes);
+                    return Some(ServeStep::Request(request));
                 }
             }
-            Answer::Long { long, .. } => {
-                link.is_used();
-                ServeStep::Long(long)
+            // A session is there, over HTTPS whichever connection it was activated over.
+            link.is_used();
+            if turn.writes_first(link.connection.backlog()) || books.worked() >= PART {
+                return Some(ServeStep::Answered);
             }
-            Answer::Later => {
-                body.clear();
-                body.extend_from_slice(bytes);
-                ServeStep::Request(request)
-            }
-        })
+        }
     }
 
     /// Does what is to be done about it, and tells whether what comes next is looked at.
     fn take_step(&mut self, id: SlotId, step: ServeStep, turn: &mut Turn) -> ControlFlow<()> {
         match step {
             ServeStep::Nothing => {}
-            ServeStep::Answered => {
-                turn.has_answered();
-                // Answering gives a channel nothing to do.
-                return self.responder.leave_to_others(id);
-            }
+            // Answering gives a channel nothing to do.
+            ServeStep::Answered => return self.responder.leave_to_others(id),
             ServeStep::NotSent(account, asked, error) => {
-                turn.has_answered();
                 self.responder.not_sent(account, asked, &error);
             }
             ServeStep::Long(long) => {
@@ -255,11 +238,14 @@ impl EventLoop {
 /// What a connection has to say.
 enum ServeStep {
     Nothing,
+    /// Requests that are answered; there may be more.
     Answered,
     NotSent(Account, Asked, SendError),
     Long(Box<Long>),
     Judge(Certificate, Policy),
-    Opened { renewed: bool },
+    Opened {
+        renewed: bool,
+    },
     Request(RequestId),
     Closed(ChannelError),
 }
@@ -280,9 +266,34 @@ impl Turn {
         self.answers += 1;
         self.unflushed += 1;
     }
+
+    /// Whether answers are written before there are more of them, with so many bytes waiting.
+    #[inline]
+    fn writes_first(&self, backlog: usize) -> bool {
+        let much = self.unflushed > 0 && backlog > BYTES_IN_A_ROW;
+        self.unflushed >= ANSWERS_IN_A_ROW || much
+    }
 }
 
 impl Link {
+    /// Something else than a request.
+    fn said(&mut self, event: Event<'_>) -> ServeStep {
+        match event {
+            Event::Hello { endpoint_url } => {
+                self.greeted(endpoint_url);
+                ServeStep::Nothing
+            }
+            Event::Certificate {
+                certificate,
+                policy,
+                ..
+            } => ServeStep::Judge(certificate, policy),
+            Event::Opened { renewed, .. } => ServeStep::Opened { renewed },
+            Event::Closed(error) => ServeStep::Closed(error),
+            _ => ServeStep::Nothing,
+        }
+    }
+
     /// A client says hello.
     fn greeted(&mut self, endpoint_url: String) {
         self.endpoint_url = endpoint_url;
@@ -309,9 +320,7 @@ impl Responder {
                 link.here.pause();
                 return false;
             }
-            let backlog = link.connection.backlog();
-            let much = turn.unflushed > 0 && backlog > BYTES_IN_A_ROW;
-            if turn.unflushed < ANSWERS_IN_A_ROW && !much {
+            if !turn.writes_first(link.connection.backlog()) {
                 return true;
             }
             turn.unflushed = 0;

@@ -55,15 +55,21 @@ impl Sessions {
     /// The session that a request names, if it lives in this loop.
     #[inline]
     pub fn find(&self, token: RawNodeId<'_>) -> Result<SlotId, StatusCode> {
-        let key = SessionKey::read(token).ok_or(StatusCode::BadSessionIdInvalid)?;
-        if key.core == self.core
-            && let Some(id) = self.slots.current(key.slot)
-            && self.slots.get(id).is_some_and(|there| there.key == key)
-        {
-            return Ok(id);
-        }
-        let guest = self.guests.get(&key).copied();
-        guest.ok_or(StatusCode::BadSessionIdInvalid)
+        let found = self.native(token).or_else(|| self.guest(token));
+        found.ok_or(StatusCode::BadSessionIdInvalid)
+    }
+
+    /// One that is where its key says.
+    #[inline]
+    fn native(&self, token: RawNodeId<'_>) -> Option<SlotId> {
+        let parts = SessionKey::split(token)?;
+        let (id, there) = self.slots.current(parts.1)?;
+        (parts.0 == self.core && there.key.has(parts)).then_some(id)
+    }
+
+    /// One that was taken in.
+    fn guest(&self, token: RawNodeId<'_>) -> Option<SlotId> {
+        self.guests.get(&SessionKey::read(token)?).copied()
     }
 
     /// Takes a session in that was made elsewhere.

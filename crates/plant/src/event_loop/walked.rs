@@ -6,6 +6,7 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::StatusCode;
 
+use super::books::Books;
 use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
@@ -51,28 +52,19 @@ impl Responder {
 
 /// What became of a request that was looked at where it lies.
 pub(super) enum Answer {
-    /// It is answered, unless the answer is too long.
-    Given {
-        /// What was asked.
-        served: &'static Served,
-        /// By whom.
+    /// It is answered.
+    Given,
+    /// Its answer did not go.
+    NotSent {
+        /// By whom it was asked.
         account: Account,
         /// The request's handle.
         handle: u32,
-        /// Work that it was.
-        work: usize,
-        /// Whether it went.
-        sent: Result<(), SendError>,
+        /// Why not.
+        error: SendError,
     },
     /// It is answered bit by bit.
-    Long {
-        /// What was asked.
-        served: &'static Served,
-        /// Work that it was up to now.
-        work: usize,
-        /// Where it stands.
-        long: Box<Long>,
-    },
+    Long(Box<Long>),
     /// It is not one of those that are answered so.
     Later,
 }
@@ -81,13 +73,13 @@ pub(super) enum Answer {
 /// left to [`EventLoop::request`](super::EventLoop::request), which begins anew. `held_to` is what a shared connection knows of its sessions' limits.
 #[inline]
 pub(super) fn answer_now(
-    shared: &Shared,
-    sessions: &mut Sessions,
+    (shared, now): (&Shared, Now),
+    (sessions, books): (&mut Sessions, &mut Books),
     (channel, held_to): (u32, Option<&[(SlotId, u32)]>),
     body: &[u8],
     reply: &mut Reply<'_>,
-    now: Now,
 ) -> Answer {
+    let entry = books.begin(true, &shared.clock);
     let Ok(head) = RequestHead::parse(body) else {
         return Answer::Later;
     };
@@ -118,26 +110,27 @@ pub(super) fn answer_now(
         rest = answer_walked(shared, whose, body, &head, now, &mut work, out);
         rest.is_some()
     });
-    let work = work.spent();
-    let sent = match (begun, rest) {
+    // Of one that is answered bit by bit the parts are counted.
+    let own = if rest.is_some() { 0 } else { REQUEST };
+    books.end(entry, served.task, own + work.spent(), &shared.clock);
+    books.came(served.type_id, &shared.faults);
+    match (begun, rest) {
         (Ok(Some(unfinished)), Some(rest)) => {
             let asked = (reply.id(), handle);
             let long = Long::new(account, asked, unfinished, rest, reply.most());
-            let long = Box::new(long);
-            return Answer::Long { served, work, long };
+            Answer::Long(Box::new(long))
         }
-        (begun, _) => begun.map(drop),
-    };
-    Answer::Given {
-        served,
-        account,
-        handle,
-        work: REQUEST + work,
-        sent,
+        (Ok(_), _) => Answer::Given,
+        (Err(error), _) => Answer::NotSent {
+            account,
+            handle,
+            error,
+        },
     }
 }
 
 /// Appends the response to a Read or Write, or a fault. There is a rest behind a piece of it, or when the work is over.
+#[inline(always)]
 fn answer_walked(
     shared: &Shared,
     (account, session): (Account, &Session),
@@ -147,31 +140,44 @@ fn answer_walked(
     work: &mut Work,
     out: &mut Vec<u8>,
 ) -> Option<Rest> {
-    let rights = session.rights;
     let start = out.len();
     let by = shared
         .config
         .audit
         .then(|| By::new(&session.owner, body, head));
-    let mut outcome = walk(shared, (rights, by.as_ref()), body, head, now, work, out);
-    if let Err(Refusal::Walk(_)) = outcome {
+    let whose = (session.rights, by.as_ref());
+    walk(shared, whose, body, head, now, work, out).unwrap_or_else(|refusal| {
         out.truncate(start);
-        outcome = canonical(body, &shared.decoding)
-            .map_err(Refusal::Status)
-            .and_then(|body| {
-                let head = &RequestHead::parse(&body)?;
-                walk(shared, (rights, by.as_ref()), &body, head, now, work, out)
-            });
+        match answer_canonical((shared, whose, work), refusal, body, now, out) {
+            Ok(rest) => rest,
+            Err(status) => {
+                account.refused(Some(&session.record), shared, head.request_handle, status);
+                out.truncate(start);
+                encode_fault(head.request_handle, status, now.utc, out);
+                None
+            }
+        }
+    })
+}
+
+/// Tries it once more, if all that is wrong with a request may be that it is spelled out in another way than usual.
+#[cold]
+fn answer_canonical(
+    (shared, whose, work): (&Shared, (Rights, Option<&By>), &mut Work),
+    refusal: Refusal,
+    body: &[u8],
+    now: Now,
+    out: &mut Vec<u8>,
+) -> Result<Option<Rest>, StatusCode> {
+    if let Refusal::Status(status) = refusal {
+        return Err(status);
     }
-    let status = match outcome {
-        Ok(rest) => return rest,
-        Err(Refusal::Status(status)) => status,
-        Err(Refusal::Walk(_)) => StatusCode::BadDecodingError,
-    };
-    account.refused(Some(&session.record), shared, head.request_handle, status);
-    out.truncate(start);
-    encode_fault(head.request_handle, status, now.utc, out);
-    None
+    let body = canonical(body, &shared.decoding)?;
+    let head = RequestHead::parse(&body).map_err(|_| StatusCode::BadDecodingError)?;
+    walk(shared, whose, &body, &head, now, work, out).map_err(|refusal| match refusal {
+        Refusal::Status(status) => status,
+        Refusal::Walk(_) => StatusCode::BadDecodingError,
+    })
 }
 
 #[inline]

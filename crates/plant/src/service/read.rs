@@ -18,6 +18,7 @@ use crate::space::attribute::{self, Reading, Timestamps};
 const BYTES_IN_A_UNIT: usize = 64;
 
 /// Appends the response to a Read request, or about `most` bytes of it; then there is a rest.
+#[inline]
 pub fn answer(
     shared: &Shared,
     rights: Rights,

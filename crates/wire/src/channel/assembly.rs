@@ -112,6 +112,7 @@ impl Assembly {
 
     /// Adds the last chunk. True if the message is now [`whole`](Self::whole), false if this
     /// chunk is all of it.
+    #[inline]
     pub fn finish(
         &mut self,
         request_id: u32,
@@ -127,13 +128,25 @@ impl Assembly {
                 Err(ChannelError::TooLarge { bytes, chunks })
             };
         }
+        self.join(request_id, body, limits, now)?;
+        Ok(true)
+    }
+
+    /// Adds the last of several chunks.
+    fn join(
+        &mut self,
+        request_id: u32,
+        body: &[u8],
+        limits: &Limits,
+        now: Instant,
+    ) -> Result<(), ChannelError> {
         self.add(request_id, body, limits, now)?;
         if let Some(at) = self.position(request_id) {
             self.whole = self.partials.swap_remove(at).body;
             // Less is never refused.
             let _ = self.settle(0);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// The message that was finished last.

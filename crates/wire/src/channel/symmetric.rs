@@ -31,6 +31,24 @@ pub struct ChunkHead {
     pub request_id: u32,
 }
 
+impl ChunkHead {
+    /// Puts it where it belongs: at the beginning of a chunk that has its length.
+    fn write(self, chunk: &mut [u8]) {
+        let header = Header {
+            message: self.message,
+            chunk: self.chunk,
+            size: chunk.len() as u32,
+        };
+        if let Some(place) = chunk.first_chunk_mut::<BODY_AT>() {
+            place[..8].copy_from_slice(&header.to_bytes());
+            place[8..12].copy_from_slice(&self.channel_id.to_le_bytes());
+            place[12..16].copy_from_slice(&self.token_id.to_le_bytes());
+            place[16..20].copy_from_slice(&self.sequence.to_le_bytes());
+            place[20..24].copy_from_slice(&self.request_id.to_le_bytes());
+        }
+    }
+}
+
 /// The keys of a direction together with what they are for: chunks go without protection where there are none to be
 /// had, and nowhere else.
 #[derive(Debug)]
@@ -109,7 +127,15 @@ impl Guard {
     /// Completes the chunk that begins at `start`: padding, header, signature, encryption.
     ///
     /// Nothing is allocated but the growth of `out`, which stays.
+    #[inline]
     pub fn finish(&self, out: &mut Vec<u8>, start: usize, head: ChunkHead) {
+        match self {
+            Self::Open => head.write(out.get_mut(start..).unwrap_or_default()),
+            _ => self.protect(out, start, head),
+        }
+    }
+
+    fn protect(&self, out: &mut Vec<u8>, start: usize, head: ChunkHead) {
         let block = self.block_len();
         if block > 1 {
             let plain = out.len() - start - SECURED_AT + 1 + self.signature_len();
@@ -123,18 +149,7 @@ impl Guard {
         let Some(chunk) = out.get_mut(start..) else {
             return;
         };
-        let header = Header {
-            message: head.message,
-            chunk: head.chunk,
-            size: chunk.len() as u32,
-        };
-        if let Some(place) = chunk.first_chunk_mut::<BODY_AT>() {
-            place[..8].copy_from_slice(&header.to_bytes());
-            place[8..12].copy_from_slice(&head.channel_id.to_le_bytes());
-            place[12..16].copy_from_slice(&head.token_id.to_le_bytes());
-            place[16..20].copy_from_slice(&head.sequence.to_le_bytes());
-            place[20..24].copy_from_slice(&head.request_id.to_le_bytes());
-        }
+        head.write(chunk);
         let (signed, signature) = chunk.split_at_mut(signed_len);
         match self {
             Self::Open => return,
@@ -159,6 +174,7 @@ impl Guard {
 
     /// Decrypts and verifies a chunk in place, which came behind one with the sequence number `last`. Gives the two
     /// numbers that were hidden and where the body is. Until this has succeeded no byte of it may be looked at.
+    #[inline]
     pub fn open(
         &self,
         chunk: &mut [u8],
@@ -183,40 +199,49 @@ impl Guard {
     }
 
     /// Returns where the body ends.
+    #[inline]
     fn unprotect(&self, chunk: &mut [u8], last: Option<u32>) -> Result<usize, ChannelError> {
-        let keys = match self {
-            Self::Open => return Ok(chunk.len()),
-            Self::Signed(keys) | Self::Secret(keys) => keys,
-            Self::Authenticated(keys, mode) => return unseal(keys, *mode, last, chunk),
-        };
-        let failed = |what: &'static str| ChannelError::Security(what.into());
-        if let Self::Secret(keys) = self {
-            let secret = chunk.get_mut(SECURED_AT..).unwrap_or_default();
-            keys.decrypt(secret)
-                .map_err(|_| failed("a chunk that is not a whole number of blocks"))?;
+        match self {
+            Self::Open => Ok(chunk.len()),
+            Self::Signed(keys) => verify(keys, chunk),
+            Self::Secret(keys) => decrypt(keys, chunk),
+            Self::Authenticated(keys, mode) => unseal(keys, *mode, last, chunk),
         }
-        let signed_len = chunk
-            .len()
-            .checked_sub(keys.signature_len())
-            .filter(|&len| len >= BODY_AT)
-            .ok_or_else(|| failed("a chunk too short for its signature"))?;
-        let (signed, signature) = chunk.split_at(signed_len);
-        if !keys.verify(signed, signature) {
-            return Err(failed("a chunk with a wrong signature"));
-        }
-        if matches!(self, Self::Signed(_)) {
-            return Ok(signed_len);
-        }
-        let padding = usize::from(*signed.last().unwrap_or(&0));
-        let end = signed_len
-            .checked_sub(padding + 1)
-            .filter(|&end| end >= BODY_AT)
-            .ok_or_else(|| failed("a padding longer than its chunk"))?;
-        let padded = signed.get(end..).unwrap_or_default();
-        if padded.iter().any(|&byte| usize::from(byte) != padding) {
-            return Err(failed("a padding of other bytes than its length"));
-        }
-        Ok(end)
+    }
+}
+
+/// Checks the signature of a chunk. Returns where it begins.
+fn verify(keys: &Keys, chunk: &[u8]) -> Result<usize, ChannelError> {
+    let failed = |what: &'static str| ChannelError::Security(what.into());
+    let signed_len = chunk
+        .len()
+        .checked_sub(keys.signature_len())
+        .filter(|&len| len >= BODY_AT)
+        .ok_or_else(|| failed("a chunk too short for its signature"))?;
+    let (signed, signature) = chunk.split_at(signed_len);
+    match keys.verify(signed, signature) {
+        true => Ok(signed_len),
+        false => Err(failed("a chunk with a wrong signature")),
+    }
+}
+
+/// Decrypts a chunk, and checks its signature and its padding. Returns where that begins.
+fn decrypt(keys: &Keys, chunk: &mut [u8]) -> Result<usize, ChannelError> {
+    let failed = |what: &'static str| ChannelError::Security(what.into());
+    let secret = chunk.get_mut(SECURED_AT..).unwrap_or_default();
+    keys.decrypt(secret)
+        .map_err(|_| failed("a chunk that is not a whole number of blocks"))?;
+    let signed_len = verify(keys, chunk)?;
+    let signed = chunk.get(..signed_len).unwrap_or_default();
+    let padding = usize::from(*signed.last().unwrap_or(&0));
+    let end = signed_len
+        .checked_sub(padding + 1)
+        .filter(|&end| end >= BODY_AT)
+        .ok_or_else(|| failed("a padding longer than its chunk"))?;
+    let padded = signed.get(end..).unwrap_or_default();
+    match padded.iter().all(|&byte| usize::from(byte) == padding) {
+        true => Ok(end),
+        false => Err(failed("a padding of other bytes than its length")),
     }
 }
 
