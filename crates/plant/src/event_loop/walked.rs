@@ -130,6 +130,7 @@ pub(super) fn answer_now(
 }
 
 /// Appends the response to a Read or Write, or a fault. There is a rest behind a piece of it, or when the work is over.
+/// Part of whatever calls it: its arguments would cost as much as the rest of the way to a small Read.
 #[inline(always)]
 fn answer_walked(
     shared: &Shared,
