@@ -145,3 +145,40 @@ pub struct Claim {
     /// The channel that it asks over, which is not always the one that the session had before.
     pub channel: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_names_a_key_by_all_of_its_bytes_and_no_others() {
+        for more in [None, Some([7; MORE_LEN])] {
+            let secret = [9; SECRET_LEN];
+            let (core, slot) = (1, 0x04_03_02);
+            let key = SessionKey {
+                core,
+                slot,
+                secret,
+                more,
+            };
+            let names = |id: &[u8]| {
+                let token = RawNodeId::Opaque { namespace: 0, id };
+                let has = SessionKey::split(token).is_some_and(|parts| key.has(parts));
+                assert_eq!(has, SessionKey::read(token) == Some(key), "{id:?}");
+                has
+            };
+            let mut token = vec![1, 2, 3, 4];
+            token.extend(secret);
+            token.extend(more.into_iter().flatten());
+            assert!(names(&token));
+            for at in 0..token.len() {
+                assert!(!names(&token[..at]), "{at}");
+                let mut other = token.clone();
+                other[at] ^= 1;
+                assert!(!names(&other), "{at}");
+            }
+            token.push(7);
+            assert!(!names(&token));
+        }
+    }
+}

@@ -330,13 +330,12 @@ fn what_the_kernel_counts_of_a_process_is_what_perf_stat_says() {
     near("CPU", cpu.as_f64().unwrap(), clock, 5e6);
     near("task clock", counter("task_clock_ns"), clock, 5e6);
     let switches = told("context-switches");
-    // Those of its end, in which it gives its memory back, only perf counts: some where others want the processor, too.
-    near("switches", counter("context_switches"), switches, 24.0);
+    near("switches", counter("context_switches"), switches, 4.0);
     let (own, forced) = (
         sum("/closely/voluntary_switches"),
         sum("/closely/involuntary_switches"),
     );
-    near("switches of both kinds", own + forced, switches, 24.0);
+    near("switches of both kinds", own + forced, switches, 4.0);
     let faults = told("page-faults");
     near("page faults", counter("page_faults"), faults, 30.0);
     near(
