@@ -10,7 +10,7 @@ use crate::workload::{Security, Workload};
 
 /// The rows of a run, one for each phase; of phases that are none, the reason.
 pub fn rows(name: &str, run: &Run) -> Vec<Result<Row, String>> {
-    let plan: Plan = match serde_json::from_value(run.plan.clone()) {
+    let plan: Plan = match Plan::from_value(&run.plan) {
         Ok(plan) => plan,
         Err(error) => return vec![Err(format!("{name}: its plan cannot be read: {error}"))],
     };

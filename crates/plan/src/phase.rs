@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::arrival::{Arrival, CatchUp, Pace};
 use crate::connect::{Connect, ConnectKind};
@@ -114,6 +115,11 @@ impl Phase {
     /// Requests in flight of an open loop when nothing is said: enough for tens of thousands a second behind
     /// a stall of a tenth of one.
     pub const SLOTS: u32 = 4096;
+
+    /// Out of what another process was sent.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(text.as_bytes())
+    }
 
     /// How long the requests that are measured take at the rate that is planned, where there is one and nothing else ends it.
     pub fn nominal(&self, targets: usize) -> Option<Duration> {
@@ -404,6 +410,16 @@ impl Plan {
             targets,
             phases: vec![phase],
         }
+    }
+
+    /// Out of a result.
+    pub fn from_value(plan: &Value) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(&serde_json::to_vec(plan)?)
+    }
+
+    /// For a result.
+    pub fn to_value(&self) -> Result<Value, serde_json::Error> {
+        serde_json::from_slice(&serde_json::to_vec(self)?)
     }
 
     /// Whether the plan makes sense; what does not is named.

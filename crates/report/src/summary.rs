@@ -20,7 +20,7 @@ pub(crate) const SIMULATED: &str = "SIMULATED";
 
 /// The plan of a run; none of an older program that planned otherwise.
 pub(crate) fn plan_of(run: &Run) -> Option<Plan> {
-    serde_json::from_value(run.plan.clone()).ok()
+    Plan::from_value(&run.plan).ok()
 }
 
 /// A run on a screen of text, the verdict first.

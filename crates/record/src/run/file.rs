@@ -1,5 +1,6 @@
 //! Reading and writing: all of a file or none of it.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -148,17 +149,23 @@ impl Run {
             });
         }
         let marks = take_unknown_marks(&mut value);
-        if marks.is_empty() {
-            // Not from the value: from the text, errors name line and column.
-            return serde_json::from_slice(text).map_err(json);
-        }
-        let mut run: Self = serde_json::from_value(value).map_err(json)?;
+        // From the text, since errors name line and column then; from another text if that has unknown marks.
+        let known = match marks.is_empty() {
+            true => Cow::Borrowed(text),
+            false => Cow::Owned(serde_json::to_vec(&value).map_err(json)?),
+        };
+        let mut run: Self = serde_json::from_slice(&known).map_err(json)?;
         for mark in marks {
             run.notes.push(format!(
                 "a newer uaperf marked it {mark:?}, which this one does not know"
             ));
         }
         Ok(run)
+    }
+
+    /// Reads what an agent of the same build has sent.
+    pub fn from_agent(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(text.as_bytes())
     }
 
     /// Reads a result file.

@@ -10,6 +10,7 @@ use crate::files::root;
 /// layers. `docs/architecture.md` says what each is for.
 pub const LAYERS: &[&[&str]] = &[
     &["uaperf"],
+    &["commands"],
     &["peers", "fleet", "report", "model"],
     &["plant", "load", "observe", "judge", "simulate"],
     &[

@@ -60,7 +60,7 @@ pub fn outside(place: &str, words: &[&str]) -> Vec<String> {
     let place = Path::new(place);
     let mut found = Vec::new();
     for file in tracked() {
-        if !file.starts_with("crates/uaperf/src") || file == place {
+        if !file.starts_with("crates/commands/src") || file == place {
             continue;
         }
         for (number, line) in text(&file).lines().enumerate() {

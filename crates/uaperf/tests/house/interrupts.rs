@@ -7,7 +7,7 @@ use crate::files::{outside, text};
 #[test]
 fn one_file_of_the_program_sets_a_handler_of_interrupts_and_ends_the_process() {
     let ends = ["set_handler(", "process::exit("];
-    let place = "crates/uaperf/src/interrupt.rs";
+    let place = "crates/commands/src/interrupt.rs";
     for word in ends {
         assert!(text(Path::new(place)).contains(word), "{place} has moved");
     }

@@ -14,6 +14,7 @@ mod modules;
 mod once;
 mod picture;
 mod printing;
+mod profiles;
 mod promises;
 mod scenarios;
 mod systems;

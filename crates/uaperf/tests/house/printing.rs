@@ -7,7 +7,7 @@ use crate::files::{outside, text};
 #[test]
 fn one_file_of_the_program_writes_to_standard_output_and_standard_error() {
     let prints = ["print!(", "println!(", "stdout()"];
-    let place = "crates/uaperf/src/screen.rs";
+    let place = "crates/commands/src/screen.rs";
     assert!(
         text(Path::new(place)).contains("stdout()"),
         "{place} has moved"

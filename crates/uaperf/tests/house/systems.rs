@@ -20,8 +20,8 @@ const DOORS: &[(&str, &str)] = &[
     ("crates/observe/src/counters/mod.rs", "perf_event_open(2)"),
     ("crates/plant/src/event_loop/hosted.rs", "a poll in a poll"),
     ("crates/plant/src/site.rs", "a poll in a poll"),
-    ("crates/uaperf/src/link/mod.rs", "network namespaces"),
-    ("crates/uaperf/src/screen.rs", "a command in them"),
+    ("crates/commands/src/link/mod.rs", "network namespaces"),
+    ("crates/commands/src/screen.rs", "a command in them"),
     ("crates/without/src/lib.rs", "nothing: it is of tests"),
 ];
 

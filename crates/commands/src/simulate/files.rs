@@ -105,10 +105,7 @@ fn run(
     let targets = Targets::resolve(&specs.collect::<Result<Vec<_>, _>>()?, |_| {
         Err(std::io::ErrorKind::NotFound.into())
     })?;
-    run.plan = serde_json::to_value(plan::Plan {
-        targets,
-        phases: vec![planned(node, &group, length)?],
-    })?;
+    run.plan = plan::Plan::of(targets, planned(node, &group, length)?).to_value()?;
     let product = Product {
         name: Figure::Known(format!("simulated {}", node.name)),
         ..Product::default()

@@ -188,7 +188,7 @@ impl Late {
         let specs = specs.map_err(|error| Failure::new(error.to_string()))?;
         let targets = Targets::resolve(&specs, |_| Err(std::io::ErrorKind::Unsupported.into()))
             .map_err(|error| Failure::new(error.to_string()))?;
-        run.plan = serde_json::to_value(Plan::of(targets, ledger.phase.clone()))?;
+        run.plan = Plan::of(targets, ledger.phase.clone()).to_value()?;
         run.request = ledger.request.clone().into();
         run.targets.clone_from(&ledger.targets);
         run.started = ledger.started;

@@ -77,7 +77,7 @@ impl OfListeners {
     pub fn read(&self) -> anyhow::Result<(Listeners, Run)> {
         Ok((
             serde_json::from_str(&self.heard)?,
-            serde_json::from_str(&self.run)?,
+            Run::from_agent(&self.run)?,
         ))
     }
 }
@@ -147,7 +147,7 @@ fn listen(role: &Listens, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
     words.extend(role.words.iter().cloned());
     let mut asked = phase::asked(&role.service, &command.try_get_matches_from(words)?)?;
     asked.one_host = false;
-    let phase: Phase = serde_json::from_str(&role.phase).context("the phase cannot be read")?;
+    let phase = Phase::from_json(&role.phase).context("the phase cannot be read")?;
     phase.check()?;
     // Sockets are opened where the phase says, and allowed is where the role says.
     let there = match &phase.work {

@@ -146,8 +146,9 @@ impl Kept {
 pub fn checked(file: &Path, text: &str) -> Result<String, Failure> {
     let run = Run::from_json(text.as_bytes(), file).map_err(|error| failure(file, error))?;
     let wrong = |error: serde_json::Error| Failure::new(format!("{}: {error}", file.display()));
-    let said: Value = serde_json::from_str(text).map_err(wrong)?;
-    let known = serde_json::to_value(&run).map_err(wrong)?;
+    let said: Value = serde_json::from_slice(text.as_bytes()).map_err(wrong)?;
+    let known = run.to_json().map_err(wrong)?;
+    let known: Value = serde_json::from_slice(&known).map_err(wrong)?;
     let mut unknown = Vec::new();
     left_out(&said, &known, "", &mut unknown);
     let mut line = format!(

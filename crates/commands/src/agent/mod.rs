@@ -448,7 +448,7 @@ fn carry_out(task: Load, seats: &[Seat], at: &At<'_>) -> anyhow::Result<Vec<u8>>
         global,
         ..
     } = at;
-    let phase: Phase = serde_json::from_str(&task.phase).context("the phase cannot be read")?;
+    let phase = Phase::from_json(&task.phase).context("the phase cannot be read")?;
     start.timeout.store(nanos(phase.timeout), Ordering::Relaxed);
     let specs: Result<Vec<TargetSpec>, _> = task.targets.iter().map(|it| it.parse()).collect();
     let specs = specs.map_err(|error| Failure::usage(format!("a server's URL: {error}")))?;

@@ -96,7 +96,9 @@ pub fn run(
     let mut run = Run::new(command, outcome.began.into(), observe::fingerprint());
     let targets = Targets::from_iter(looked.iter().map(|target| target.access.url.clone()));
     // Numbers and names have a form in JSON.
-    run.plan = serde_json::to_value(Plan::of(targets, phase.clone())).unwrap_or_default();
+    run.plan = Plan::of(targets, phase.clone())
+        .to_value()
+        .unwrap_or_default();
     run.request = request(common).into();
     run.targets = looked.iter().map(|target| result::target(target)).collect();
     let (threads, batch) = (common.load.threads(), phase.work.batch());

@@ -165,7 +165,7 @@ fn cut(phase: &Phase, name: &str, after_ns: u64) -> Option<Missing> {
 
 /// What an agent's own result says of its host.
 fn tell_of(host: &mut Host, run: &str) {
-    let Ok(mut run) = serde_json::from_str::<Run>(run) else {
+    let Ok(mut run) = Run::from_agent(run) else {
         return;
     };
     host.machine = run.machine;

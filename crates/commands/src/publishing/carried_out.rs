@@ -269,7 +269,7 @@ impl Asked {
         let mut run = Run::new(name, outcome.started.into(), observe::fingerprint());
         crate::tags::put(&mut run);
         let targets = Targets::from_iter([]);
-        run.plan = serde_json::to_value(Plan::of(targets, phase.clone()))?;
+        run.plan = Plan::of(targets, phase.clone()).to_value()?;
         run.request = crate::usage::asked().into();
         run.targets = vec![Target {
             url: at.to_string(),

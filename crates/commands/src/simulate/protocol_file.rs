@@ -53,10 +53,7 @@ pub fn run(talk: &Talk, args: &scene::Args) -> anyhow::Result<Run> {
     let targets = Targets::resolve(&[url.parse::<TargetSpec>()?], |_| {
         Err(std::io::ErrorKind::NotFound.into())
     })?;
-    run.plan = serde_json::to_value(plan::Plan {
-        targets,
-        phases: vec![planned(talk)?],
-    })?;
+    run.plan = plan::Plan::of(targets, planned(talk)?).to_value()?;
     run.targets = vec![Target {
         url,
         product: Product {
