@@ -43,11 +43,10 @@ pub struct Args {
         conflicts_with = "user_cert"
     )]
     user: Option<String>,
-    /// File with the password of --user in its first line; of users that differ, with one for all or a line for
-    /// each
+    /// File with the password of --user in its first line; with several users, one password for all or a line for each
     #[arg(long, value_name = "FILE", requires = "user")]
     password_file: Option<PathBuf>,
-    /// Allow the password or token to travel unencrypted, to servers that want it so
+    /// Allow sending the password or token unencrypted, to servers that demand it
     #[arg(long, requires = "secret")]
     plain_password: bool,
     /// Log in with this X.509 certificate (DER or PEM); its key is --user-key

@@ -104,7 +104,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         Action::Link(link) => return link.run(global),
     };
     let findings = bench(&Tree::here(), &Idle::seen(LOOK));
-    let told = Told {
+    let told = Summary {
         disturbs: findings
             .iter()
             .filter(|it| it.standing == Standing::Disturbs)
@@ -123,7 +123,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
-struct Told {
+struct Summary {
     disturbs: usize,
     unknown: usize,
     checks: Vec<Checked>,
@@ -152,7 +152,7 @@ fn checked(it: &Finding) -> Checked {
     }
 }
 
-fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
+fn write_screen(out: &mut String, told: &Summary) -> std::fmt::Result {
     for it in &told.checks {
         writeln!(out, "{:<9} {:<15} {}", it.standing, it.subject, it.found)?;
         if let Some(mend) = &it.mend {

@@ -16,12 +16,12 @@ use wire::policy::Policy;
 
 use crate::global::Global;
 use crate::interrupt;
-use crate::quick::{self, feed::Teller};
+use crate::quick::{self, feed::FeedSender};
 use crate::screen::tell;
 use crate::serving::{Folder, Serving};
 use crate::{calibrated, results, screen, written};
 
-/// Find out what this host can do: clocks, timers, sockets, the generator, cryptography
+/// Measure what this host can do: clocks, timers, sockets, the generator, cryptography
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -124,16 +124,16 @@ fn generator(budget: Duration) -> anyhow::Result<Vec<calibrate::Generated>> {
     let access = server.access(Protection::NONE, &folder.0.join("client"));
     let target = Target::look(access).map_err(|failed| failed.1)?;
     let nodes: NodeSpec = "nsu=urn:bench;i=1000..1099".parse()?;
-    let mut teller: Option<(&str, Teller)> = None;
+    let mut feed_sender: Option<(&str, FeedSender)> = None;
     let told = |name: &'static str, progress: &Progress| {
         // Each slice is a measurement of its own. One in which nothing happened tells nothing.
-        let goes_on = teller.take().filter(|it| it.0 == name);
-        teller = goes_on.or_else(|| Some((name, Teller::of("calibrate", name)?)));
-        let Some((_, it)) = teller.as_mut() else {
+        let goes_on = feed_sender.take().filter(|it| it.0 == name);
+        feed_sender = goes_on.or_else(|| Some((name, FeedSender::of("calibrate", name)?)));
+        let Some((_, it)) = feed_sender.as_mut() else {
             return;
         };
         it.follow(progress);
-        teller = teller.take().filter(|_| !progress.last);
+        feed_sender = feed_sender.take().filter(|_| !progress.last);
     };
     Ok(calibrate::generator(
         &Arc::new(target),

@@ -12,9 +12,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::global::Global;
 use crate::{
     agent, attack, bench, ca, calibrate, cert, compare, cost, demo, discover, doctor,
-    fleet_command, kept, link, model, pages, paper, peers, perfclient, plant, probe, publishing,
-    quick, report, rerun, saturate, scenario, security, serve, settings, show, simulate, size,
-    usage, watch,
+    fleet_command, link, model, pages, paper, peers, perfclient, plant, probe, publishing, quick,
+    report, rerun, results_command, saturate, scenario, security, serve, settings, show, simulate,
+    size, usage, watch,
 };
 
 /// The performance laboratory for OPC UA: measure, compare, explain, predict.
@@ -64,7 +64,7 @@ enum Command {
     Agent(agent::Args),
     Run(scenario::run::Args),
     Paper(paper::Args),
-    Results(kept::Args),
+    Results(results_command::Args),
     Rerun(rerun::Args),
     Check(scenario::check::Args),
     New(scenario::new::Args),
@@ -141,7 +141,7 @@ impl Cli {
             Command::Attack(args) => attack::run(*args, &self.global),
             Command::Calibrate(args) => calibrate::run(args, &self.global),
             Command::Bench(args) => bench::run(args, &self.global),
-            Command::Results(args) => kept::run(&args, &self.global),
+            Command::Results(args) => results_command::run(&args, &self.global),
             Command::Rerun(args) => rerun::run(args, &self.global),
             Command::Doctor(args) => doctor::run(args, &self.global),
             Command::Watch(args) => watch::run(args, &self.global),

@@ -17,8 +17,8 @@ use crate::pcap;
 use crate::proxy;
 use crate::screen;
 
-/// Ask a server or a discovery server what it knows: FindServers, GetEndpoints, FindServersOnNetwork; or ask this network
-/// who is there
+/// Ask a server or a discovery server what it knows: FindServers, GetEndpoints, FindServersOnNetwork; or search
+/// this network
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::global::Global;
 use crate::{calibrated, place, screen, written};
 
-/// Look whether this machine has what uaperf needs: folders, certificates, ports, limits, peers
+/// Check whether this machine has what uaperf needs: folders, certificates, ports, limits, peers
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -86,7 +86,7 @@ fn broken(subject: &'static str, found: impl Into<String>, mend: impl Into<Strin
 }
 
 #[derive(Debug, Serialize)]
-struct Told {
+struct Summary {
     version: &'static str,
     broken: usize,
     checks: Vec<Checked>,
@@ -124,7 +124,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     checks.push(calibrated());
     checks.push(peers());
     let broken = |it: &&Checked| it.standing == Standing::Broken;
-    let told = Told {
+    let told = Summary {
         version: env!("CARGO_PKG_VERSION"),
         broken: checks.iter().filter(broken).count(),
         checks,
@@ -279,7 +279,7 @@ fn peers() -> Checked {
     }
 }
 
-fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
+fn write_screen(out: &mut String, told: &Summary) -> std::fmt::Result {
     writeln!(out, "uaperf {}\n", told.version)?;
     for it in &told.checks {
         let standing = match it.standing {

@@ -36,7 +36,7 @@ pub struct Global {
     /// Colours in what is printed [default: auto, those of a terminal that shows them, unless NO_COLOR is set]
     #[arg(long, value_name = "WHEN", global = true)]
     color: Option<screen::Colour>,
-    /// Ends the command after so long as Ctrl-C does: what was measured is kept and marked, exit code 130 [default: no limit]
+    /// End the command after this time, as Ctrl-C does: what was measured is kept and marked, exit code 130 [default: no limit]
     #[arg(long, value_name = "DURATION", global = true, value_parser = time_limit)]
     max_time: Option<Duration>,
     #[command(flatten)]

@@ -19,7 +19,7 @@ use crate::{lost, screen, written};
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Log")]
 pub struct Args {
-    /// Tell what happens inside: error, warn, info, debug, trace, or by crate, as in info,wire=trace
+    /// Log what happens inside: error, warn, info, debug, trace, or by crate, as in info,wire=trace
     #[arg(
         long = "log",
         value_name = "LEVEL",
@@ -32,7 +32,7 @@ pub struct Args {
     /// The log goes into FILE [default: standard error]
     #[arg(long, value_name = "FILE", global = true)]
     log_file: Option<PathBuf>,
-    /// How a line looks
+    /// Format of a line
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     log_format: Format,
 }

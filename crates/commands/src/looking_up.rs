@@ -18,13 +18,13 @@ use crate::place;
 #[derive(Debug, Clone, clap::Args)]
 #[group(id = "looking-up")]
 pub struct Args {
-    /// Where it is looked up whether a certificate was revoked: offline, in the lists of the folder; reread, the same, read
-    /// anew each time; cached, there or with its authority, whose answer is kept; online, with its authority each time;
-    /// gds:URL, with this certificate manager each time (another OPC UA server with CheckRevocationStatus), whose
-    /// certificate has to be trusted; gds-cached:URL, there, and its answers are kept
+    /// Where to look up whether a certificate was revoked: offline (the lists of the folder), reread (the same, read
+    /// anew each time), cached (the lists, else the authority, whose answers are kept), online (the authority each
+    /// time), gds:URL (this certificate manager each time: another OPC UA server with CheckRevocationStatus, whose
+    /// certificate has to be trusted), gds-cached:URL (the same, and its answers are kept)
     #[arg(long, value_name = "WHERE", default_value_t, conflicts_with = "trust")]
     revocation: Where,
-    /// What follows if nobody knows: hard, it is refused, or soft, it is taken
+    /// When the status cannot be found out: hard refuses the certificate, soft accepts it
     #[arg(long, value_name = "hard|soft", default_value_t)]
     revocation_fail: Fail,
     /// How long an authority or a certificate manager has for its answer

@@ -17,7 +17,7 @@ pub struct Man {
     folder: PathBuf,
 }
 
-/// Print what makes a shell complete commands and options
+/// Print completions of commands and options for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Completions {

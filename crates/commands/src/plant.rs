@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen;
 
-/// Check plant files, make one of what a server has, show the profiles as files to begin from
+/// Check plant files, make one from a server, show the profiles as files to start from
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -158,7 +158,7 @@ fn unknown(name: &str) -> Failure {
 /// Which plant a server is to have, and what of it is to be another way.
 #[derive(Debug, clap::Args)]
 pub struct Choice {
-    /// A plant file; `uaperf plant show` prints some to begin from
+    /// A plant file; `uaperf plant show` prints some to start from
     #[arg(value_name = "PLANT.toml", conflicts_with = "profile")]
     file: Option<PathBuf>,
     /// A plant that comes with the program; `uaperf plant show` lists them
@@ -170,7 +170,7 @@ pub struct Choice {
     /// Threads that share the work of each update loop
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=255))]
     update_threads: Option<u16>,
-    /// How many signals it has: the first group with a pattern and open ids gets so many
+    /// Number of signals: those of the first group that has a pattern and open ids
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=50_000_000))]
     signals: Option<u64>,
 }

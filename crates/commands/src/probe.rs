@@ -14,7 +14,7 @@ use crate::global::Global;
 use crate::screen;
 use plan::unit::duration::show_ns;
 
-/// Look at a server: endpoints, certificate, limits, and the time of each step of connecting
+/// Examine a server: endpoints, certificate, limits, and the time of each step of connecting
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -10,7 +10,7 @@ use crate::cost;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::lost;
-use crate::results::{self, Kept};
+use crate::results::{self, ResultFile};
 use crate::{screen, sheet, written};
 
 /// Draw results: one page with charts and tables that opens offline
@@ -45,7 +45,7 @@ Examples:
 pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
     written::check([("--output", &Some(args.output.clone()))], &args.results)?;
     let kept = match args.results.as_slice() {
-        [file] => Kept::open(file).and_then(|it| sheet::kept_page(&it)),
+        [file] => ResultFile::open(file).and_then(|it| sheet::kept_page(&it)),
         _ => None,
     };
     let kept = kept.or_else(|| cost::kept_page(&args.results));

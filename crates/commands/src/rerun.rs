@@ -12,7 +12,7 @@ use crate::global::Global;
 use crate::screen::{self, tell};
 use crate::{quick, results, settings};
 
-/// Carry out the command of a result once more, into a file of its own
+/// Run the command of a result again, into a new file
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

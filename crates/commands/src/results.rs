@@ -99,7 +99,7 @@ pub fn occasions(folder: &Path) -> Result<Vec<(String, Vec<Named>)>, Failure> {
 
 /// A file that is a result and not a run.
 #[derive(Debug)]
-pub struct Kept {
+pub struct ResultFile {
     file: PathBuf,
     text: Vec<u8>,
     kind: Kind,
@@ -112,7 +112,7 @@ struct Kind {
     version: u32,
 }
 
-impl Kept {
+impl ResultFile {
     /// None if it is a run, or nothing that can be read.
     pub fn open(file: &Path) -> Option<Self> {
         let text = std::fs::read(file).ok()?;

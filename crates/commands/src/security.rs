@@ -17,7 +17,7 @@ use wire::url::Url;
 use crate::global::Global;
 use crate::{access, advice, interrupt, quick, sheet};
 
-/// Find out what each security policy of a server costs, and whether it refuses what it has to refuse
+/// Measure what each security policy of a server costs, and check that it refuses what it must
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

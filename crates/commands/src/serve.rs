@@ -36,13 +36,13 @@ use crate::screen::{self, tell};
 use crate::{looking_up, metrics, pcap, pinning, place};
 use running::Running;
 
-/// Serve an address space that is made to be a load
+/// Run the built-in workload server
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     plant: Choice,
-    /// So many servers with the same plant, on this port and those after it
+    /// Number of servers with the same plant, on this port and those after it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     count: u16,
     /// Port to listen on; 0 takes a free one [default: the plant's, or 4840]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
-use crate::results::Kept;
+use crate::results::ResultFile;
 use crate::screen::{self, Out, tell};
 use crate::{access, pcap, quick, written};
 
@@ -124,18 +124,21 @@ impl Args {
 }
 
 /// The screen of the sheet that a file has; none if it has none.
-pub fn kept_screen(file: &Kept, style: Style) -> Option<Result<String, Failure>> {
+pub fn kept_screen(file: &ResultFile, style: Style) -> Option<Result<String, Failure>> {
     kept::<record::security::Sheet>(file, |it| it.screen(style))
         .or_else(|| kept::<record::attack::Sheet>(file, |it| it.screen(style)))
 }
 
 /// The page of the sheet that a file has; none if it has none.
-pub fn kept_page(file: &Kept) -> Option<Result<String, Failure>> {
+pub fn kept_page(file: &ResultFile) -> Option<Result<String, Failure>> {
     kept::<record::security::Sheet>(file, Sheet::page)
         .or_else(|| kept::<record::attack::Sheet>(file, Sheet::page))
 }
 
-fn kept<T: Sheet>(file: &Kept, show: impl FnOnce(&T) -> String) -> Option<Result<String, Failure>> {
+fn kept<T: Sheet>(
+    file: &ResultFile,
+    show: impl FnOnce(&T) -> String,
+) -> Option<Result<String, Failure>> {
     let sheet: Result<T, Failure> = file.read(T::FORMAT, T::VERSION)?;
     Some(sheet.map(|it| show(&it)))
 }

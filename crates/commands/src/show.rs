@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::results::{self, Files, Kept};
+use crate::results::{self, Files, ResultFile};
 use crate::{percentiles, printed, publishing, screen, sheet, written};
 
 /// Show results: one in full, a few side by side, many as a trend
@@ -84,7 +84,7 @@ pub fn run(args: Args, _global: &Global) -> anyhow::Result<ExitCode> {
 
 /// The screen of a result that is not a run.
 fn kept(file: &Path) -> Option<Result<String, Failure>> {
-    let file = Kept::open(file)?;
+    let file = ResultFile::open(file)?;
     publishing::kept(&file).or_else(|| sheet::kept_screen(&file, screen::out().style()))
 }
 

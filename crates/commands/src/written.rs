@@ -116,7 +116,7 @@ pub fn replace(file: &Path, text: &[u8]) -> std::io::Result<()> {
 
 /// What became of a result.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct Saved {
     /// Where it is; none where it was printed.
     pub file: Option<PathBuf>,
     /// Why it is not where it was wanted.
@@ -125,16 +125,16 @@ pub struct Kept {
 
 /// Keeps a result where it was asked for, or else where it can be kept, and says where that is. What nothing on this
 /// machine takes is printed.
-pub fn keep(run: &Run, wanted: &Destination) -> Kept {
+pub fn keep(run: &Run, wanted: &Destination) -> Saved {
     if let Destination::File(file) = wanted
         && is_output(file)
     {
         print(run);
-        return Kept::default();
+        return Saved::default();
     }
     let error = match run.write(wanted) {
         Ok(file) => {
-            return Kept {
+            return Saved {
                 file: Some(file),
                 lost: None,
             };
@@ -155,7 +155,7 @@ pub fn keep(run: &Run, wanted: &Destination) -> Kept {
     if file.is_none() {
         print(run);
     }
-    Kept {
+    Saved {
         file,
         lost: Some(why),
     }

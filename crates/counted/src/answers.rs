@@ -275,7 +275,7 @@ pub fn run(path: &str, rounds: u32) {
         progress: std::sync::mpsc::channel().0,
         sheet: None,
         barrier: None,
-        receipt: None,
+        notification_ledger: None,
     });
     let mut reports = [core.unwrap().run().unwrap()];
     let whole = settle(&mut reports).tallies[0].whole();

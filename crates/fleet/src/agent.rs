@@ -28,7 +28,7 @@ pub enum Task {
     },
     /// There is nothing more to do.
     Leave {
-        /// The books are kept by the controller.
+        /// The results are kept by the controller.
         taken: bool,
     },
 }
@@ -133,12 +133,12 @@ impl Agent {
     }
 
     /// What came of it.
-    pub fn books(&mut self, bytes: &[u8]) {
+    pub fn results(&mut self, bytes: &[u8]) {
         let parts = bytes.len().div_ceil(PART).max(1);
         for n in 0..parts {
             let from = n * PART;
             let part = bytes.get(from..bytes.len().min(from + PART));
-            self.say(FromAgent::Books {
+            self.say(FromAgent::Results {
                 bytes: part.unwrap_or_default().to_vec(),
                 last: n + 1 == parts,
             });

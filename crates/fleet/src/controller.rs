@@ -1,4 +1,4 @@
-//! The controller: it gathers agents, gives each its share, has all begin at one moment and takes their books.
+//! The controller: it gathers agents, gives each its share, has all begin at one moment and takes their results.
 //!
 //! An agent that is silent for too long, whose carrier ends or that says what it should not is lost, at whatever
 //! stage; the others go on. Nobody waits for it, and what it had is named.
@@ -28,8 +28,8 @@ pub struct Settings {
     pub lead: Duration,
     /// An agent stops by itself when it hears nothing for so long.
     pub orphan: Duration,
-    /// Bytes of the books of one agent at most.
-    pub books: usize,
+    /// Bytes of the results of one agent at most.
+    pub results: usize,
 }
 
 impl Default for Settings {
@@ -41,7 +41,7 @@ impl Default for Settings {
             exchanges: 8,
             lead: Duration::from_millis(200),
             orphan: Duration::from_secs(10),
-            books: 16 * MOST,
+            results: 16 * MOST,
         }
     }
 }
@@ -59,9 +59,9 @@ pub enum Stage {
     Ready,
     /// It makes its load.
     Running,
-    /// Its books are on their way.
+    /// Its results are on their way.
     Booking,
-    /// Its books are here; it waits to hear that they are [taken](Controller::taken).
+    /// Its results are here; it waits to hear that they are [taken](Controller::taken).
     Told,
     /// All of it is here, or it was told that there is nothing to do.
     Over,
@@ -109,8 +109,8 @@ pub enum Event {
         /// What.
         bytes: Vec<u8>,
     },
-    /// An agent's books are here. It keeps its own until these are [taken](Controller::taken).
-    Books {
+    /// An agent's results are here. It keeps its own until these are [taken](Controller::taken).
+    Results {
         /// Which.
         agent: usize,
         /// All of them.
@@ -148,7 +148,7 @@ struct Member {
     asking: bool,
     /// When it is asked next.
     ask_ns: u64,
-    books: Vec<u8>,
+    results: Vec<u8>,
     /// When its load may begin at the earliest.
     begins_ns: u64,
 }
@@ -178,7 +178,7 @@ impl Controller {
             heard_ns: now.mono_ns,
             asking: false,
             ask_ns: u64::MAX,
-            books: Vec::new(),
+            results: Vec::new(),
             begins_ns: 0,
         };
         let hello = ToAgent::Hello {
@@ -236,7 +236,7 @@ impl Controller {
         }
     }
 
-    /// An agent's books are kept: it needs to keep them no more.
+    /// An agent's results are kept: it needs to keep them no more.
     pub fn taken(&mut self, agent: usize) {
         if self.stage(agent) == Stage::Told {
             self.go_to(agent, Stage::Over);
@@ -245,7 +245,7 @@ impl Controller {
         }
     }
 
-    /// No more load. Those that have not begun have nothing to tell; the others' books are awaited.
+    /// No more load. Those that have not begun have nothing to tell; the others' results are awaited.
     pub fn stop(&mut self) {
         for agent in 0..self.members.len() {
             match self.stage(agent) {
@@ -309,21 +309,21 @@ impl Controller {
             FromAgent::Progress(bytes) if stage == Stage::Running => {
                 self.events.push_back(Event::Progress { agent, bytes });
             }
-            // Who was stopped before it began has books, too.
-            FromAgent::Books { bytes, last }
+            // Who was stopped before it began has results, too.
+            FromAgent::Results { bytes, last }
                 if (Stage::Preparing..Stage::Told).contains(&stage) =>
             {
-                member.books.extend_from_slice(&bytes);
-                if member.books.len() > self.settings.books {
-                    member.books = Vec::new();
+                member.results.extend_from_slice(&bytes);
+                if member.results.len() > self.settings.results {
+                    member.results = Vec::new();
                     self.lose(
                         agent,
                         "its results are larger than any should be".to_owned(),
                     );
                 } else if last {
-                    let bytes = std::mem::take(&mut member.books);
+                    let bytes = std::mem::take(&mut member.results);
                     self.go_to(agent, Stage::Told);
-                    self.events.push_back(Event::Books { agent, bytes });
+                    self.events.push_back(Event::Results { agent, bytes });
                 } else {
                     self.go_to(agent, Stage::Booking);
                 }
@@ -488,7 +488,7 @@ fn name(message: &FromAgent) -> &'static str {
         FromAgent::Clock { .. } => "what time it is",
         FromAgent::Ready { .. } => "that it is ready",
         FromAgent::Progress(_) => "what happened",
-        FromAgent::Books { .. } => "what came of it",
+        FromAgent::Results { .. } => "what came of it",
         FromAgent::Failed { .. } => "that it failed",
     }
 }
@@ -502,7 +502,7 @@ mod tests {
         utc_ns: 1,
     };
 
-    /// A controller that has the books of its only agent.
+    /// A controller that has the results of its only agent.
     fn told() -> Controller {
         let settings = Settings {
             exchanges: 0,
@@ -515,25 +515,25 @@ mod tests {
         };
         controller.receive(0, FromAgent::Hello(hello), NOW);
         controller.share(0, Share::default());
-        let books = FromAgent::Books {
+        let results = FromAgent::Results {
             bytes: vec![7],
             last: true,
         };
-        controller.receive(0, books, NOW);
+        controller.receive(0, results, NOW);
         while let Some((_, message)) = controller.poll_transmit(NOW) {
             assert_ne!(message, ToAgent::Taken);
         }
         let events: Vec<Event> = std::iter::from_fn(|| controller.poll_event()).collect();
-        let books = Event::Books {
+        let results = Event::Results {
             agent: 0,
             bytes: vec![7],
         };
-        assert_eq!(events, [Event::Gathered, books]);
+        assert_eq!(events, [Event::Gathered, results]);
         controller
     }
 
     #[test]
-    fn an_agent_hears_that_its_books_are_taken_when_they_are_kept() {
+    fn an_agent_hears_that_its_results_are_taken_when_they_are_kept() {
         let mut controller = told();
         controller.taken(0);
         let sent = controller.poll_transmit(NOW);
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_whose_books_are_here_is_not_lost() {
+    fn an_agent_whose_results_are_here_is_not_lost() {
         let mut controller = told();
         controller.closed(0, "its pipe ended", NOW);
         assert_eq!(controller.poll_event(), Some(Event::Over));
@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_is_not_needed_keeps_its_books() {
+    fn an_agent_that_is_not_needed_keeps_its_results() {
         let mut controller = told();
         controller.dismiss(0);
         let sent = controller.poll_transmit(NOW);

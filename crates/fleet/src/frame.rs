@@ -11,7 +11,7 @@ pub const PREAMBLE: &[u8] = b"uaperf fleet 1\n";
 /// The longest message: a share that names a million nodes one by one.
 pub const MOST: usize = 64 << 20;
 
-/// Bytes of books in one message.
+/// Bytes of results in one message.
 pub const PART: usize = 256 << 10;
 
 /// Bytes of the length.

@@ -28,11 +28,11 @@ pub enum ToAgent {
         /// In nanoseconds.
         at_ns: u64,
     },
-    /// No more load; the books are wanted all the same.
+    /// No more load; the results are wanted all the same.
     Stop,
-    /// The books have arrived, and are kept; there is nothing more to do.
+    /// The results have arrived, and are kept; there is nothing more to do.
     Taken,
-    /// There is nothing to do, or nobody who would take books: they stay where they are.
+    /// There is nothing to do, or nobody who would take results: they stay where they are.
     Leave,
     /// What an agent has to know while it works at its share, for the program.
     Word(Vec<u8>),
@@ -60,7 +60,7 @@ pub enum FromAgent {
     /// What happened since the last one.
     Progress(Vec<u8>),
     /// A part of what came of it.
-    Books {
+    Results {
         /// The bytes.
         bytes: Vec<u8>,
         /// There is no further part.

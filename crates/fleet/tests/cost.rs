@@ -14,7 +14,7 @@ const AGENTS: usize = 1000;
 const LONG: u64 = 60 * S;
 /// What an agent tells of a quarter of a second, and in the end: as large as those of a read by one thread.
 const PROGRESS: usize = 300;
-const BOOKS: usize = 20_000;
+const RESULTS: usize = 20_000;
 
 /// Messages and their bytes.
 #[derive(Debug, Default, Clone, Copy)]
@@ -86,7 +86,7 @@ impl Desk {
                         },
                     );
                 }),
-                Event::Books { agent, .. } => self.controller.taken(*agent),
+                Event::Results { agent, .. } => self.controller.taken(*agent),
                 _ => {}
             }
         }
@@ -123,7 +123,7 @@ fn a_thousand_agents_cost_a_controller_little() {
     };
     let mut hosts: Vec<Host> = (0..AGENTS).map(host).collect();
     hosts.iter_mut().for_each(|it| it.frames.push(PREAMBLE));
-    let (mut to, mut from, mut books) = (Sent::default(), Sent::default(), Sent::default());
+    let (mut to, mut from, mut results) = (Sent::default(), Sent::default(), Sent::default());
     let (mut now, mut over, mut most) = (0, false, None);
     // One step is how long a message is on its way.
     while !over {
@@ -149,7 +149,7 @@ fn a_thousand_agents_cost_a_controller_little() {
             }
             if let Some((begun, next)) = host.runs.filter(|(_, next)| *next <= now) {
                 if now >= begun + LONG && !std::mem::replace(&mut host.told, true) {
-                    host.agent.books(&[7; BOOKS]);
+                    host.agent.results(&[7; RESULTS]);
                 } else if now < begun + LONG {
                     host.agent.progress(vec![7; PROGRESS]);
                 }
@@ -158,7 +158,7 @@ fn a_thousand_agents_cost_a_controller_little() {
             while let Some(message) = host.agent.poll_transmit(stamp(now)) {
                 let frame = encode(&message).unwrap();
                 match message {
-                    FromAgent::Books { .. } => books.add(&frame),
+                    FromAgent::Results { .. } => results.add(&frame),
                     _ => from.add(&frame),
                 }
                 desk.receive(n, &frame, now);
@@ -170,13 +170,13 @@ fn a_thousand_agents_cost_a_controller_little() {
     }
     let all = (to.messages + from.messages) as f64;
     println!(
-        "{AGENTS} agents, {} s of load: to agents {} messages, {} bytes; from agents {} messages, {} bytes; books {} bytes",
+        "{AGENTS} agents, {} s of load: to agents {} messages, {} bytes; from agents {} messages, {} bytes; results {} bytes",
         LONG / S,
         to.messages,
         to.bytes,
         from.messages,
         from.bytes,
-        books.bytes
+        results.bytes
     );
     println!(
         "the controller: {:?} of a processor, {:.2} µs a message, {:.3} % of one while they run",

@@ -18,14 +18,14 @@ fn fleet_of(agents: usize) -> Outcome {
 
 fn sum(outcome: &Outcome) -> Tally {
     let mut sum = Tally::default();
-    for (_, tally) in &outcome.books {
+    for (_, tally) in &outcome.results {
         sum.merge(tally);
     }
     sum
 }
 
 #[test]
-fn n_agents_give_bit_for_bit_the_books_of_one() {
+fn n_agents_give_bit_for_bit_the_results_of_one() {
     let one = alone(&Shape::default());
     assert!(one.whole().sum.counters.completed > 1000);
     for agents in [1, 2, 3, 7, 30, 40] {
@@ -59,7 +59,7 @@ fn clocks_that_are_off_by_30_ms_and_200_ppm_lie_in_their_bands_and_all_begin_wit
 }
 
 #[test]
-fn an_agent_lost_at_any_stage_leaves_the_others_books_and_its_own_name() {
+fn an_agent_lost_at_any_stage_leaves_the_others_results_and_its_own_name() {
     let at = |fault| {
         let mut world = World::new(Shape::default(), 3);
         world.fault = Some((1, fault));
@@ -91,7 +91,7 @@ fn an_agent_lost_at_any_stage_leaves_the_others_books_and_its_own_name() {
                 _ => "it said nothing for 10 s",
             };
             assert_eq!(why, said);
-            let agents: Vec<usize> = outcome.books.iter().map(|(agent, _)| *agent).collect();
+            let agents: Vec<usize> = outcome.results.iter().map(|(agent, _)| *agent).collect();
             // Who is lost before sessions are dealt out leaves them to the others.
             let completed = sum(&outcome).whole().sum.counters.completed;
             if stage <= Stage::Waiting {
@@ -122,19 +122,19 @@ fn a_controller_that_dies_or_falls_silent_stops_the_load_of_all_agents() {
             }
             assert!(*at < 4 * S + 10 * S + 100 * MS, "{at}");
         }
-        assert!(outcome.books.is_empty());
+        assert!(outcome.results.is_empty());
     }
 }
 
 #[test]
-fn a_stop_brings_the_books_of_what_was_done_until_then() {
+fn a_stop_brings_the_results_of_what_was_done_until_then() {
     let mut world = World::new(Shape::default(), 3);
     world.stop_at = Some(4 * S);
     let outcome = world.play();
     let whole = alone(&Shape::default()).whole().sum.counters.completed;
     let done = sum(&outcome).whole().sum.counters.completed;
     assert!(done > 0 && done < whole, "{done} of {whole}");
-    assert_eq!(outcome.books.len(), 3);
+    assert_eq!(outcome.results.len(), 3);
     assert!(outcome.lost.is_empty());
 }
 
@@ -165,12 +165,12 @@ fn an_agent_that_cannot_do_its_share_says_why() {
     world.fault = Some((1, Fault::Fails("the server is not there")));
     let outcome = world.play();
     assert_eq!(outcome.failed, [(1, "the server is not there".to_owned())]);
-    assert_eq!(outcome.books.len(), 1);
+    assert_eq!(outcome.results.len(), 1);
     assert!(matches!(outcome.last, Some(Event::Over)));
 }
 
 #[test]
-fn a_thousand_agents_have_one_controller_and_their_books_add_up() {
+fn a_thousand_agents_have_one_controller_and_their_results_add_up() {
     let shape = Shape {
         sessions: 1500,
         long: S,
@@ -178,13 +178,13 @@ fn a_thousand_agents_have_one_controller_and_their_books_add_up() {
     };
     let one = alone(&shape);
     let outcome = World::new(shape, 1000).play();
-    assert_eq!(outcome.books.len(), 1000);
+    assert_eq!(outcome.results.len(), 1000);
     assert_eq!(sum(&outcome), one);
-    // Beside the books, what a second of an agent costs the controller is a question, an answer and a message.
+    // Beside the results, what a second of an agent costs the controller is a question, an answer and a message.
     let each = outcome.control_bytes / 1000;
     assert!(each < 4000, "{each} bytes for each agent");
     println!(
-        "1000 agents: {} messages, {} bytes of control and {} of books",
+        "1000 agents: {} messages, {} bytes of control and {} of results",
         outcome.messages, outcome.control_bytes, outcome.book_bytes
     );
 }

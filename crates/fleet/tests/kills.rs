@@ -15,9 +15,9 @@ fn is_counted_once(disks: &Disks) -> bool {
     let taken = disks.taken.iter().enumerate();
     taken
         .filter_map(|(n, it)| Some((n, it.as_ref()?)))
-        .all(|(n, books)| {
+        .all(|(n, results)| {
             let hand = &disks.ledger.as_ref().unwrap()[n];
-            books.iter().map(|(seat, _)| seat).eq(hand)
+            results.iter().map(|(seat, _)| seat).eq(hand)
         })
 }
 
@@ -54,8 +54,8 @@ fn outcome(kill: Kill, phase: Phase, seed: u64) -> &'static str {
     // Whatever lay on a disk is in the result now, and nowhere else.
     for (n, shelf) in before.1.shelves.iter().enumerate() {
         let is_wanted = before.1.taken[n].is_none();
-        if let (Some(books), true) = (shelf, is_wanted) {
-            assert_eq!(disks.taken[n].as_ref(), Some(books), "{at}: agent {n}");
+        if let (Some(results), true) = (shelf, is_wanted) {
+            assert_eq!(disks.taken[n].as_ref(), Some(results), "{at}: agent {n}");
             assert_eq!(disks.shelves[n], None, "{at}: agent {n}");
         }
     }
@@ -63,7 +63,7 @@ fn outcome(kill: Kill, phase: Phase, seed: u64) -> &'static str {
     word(&played, before.0, &before.1, &disks)
 }
 
-/// Who has no books in the result is lost or has failed, and said to be.
+/// Who has no results in the result is lost or has failed, and said to be.
 fn named(disks: &Disks, played: &Played, at: &str) {
     let hands = disks
         .ledger
@@ -125,13 +125,13 @@ fn ten_kills_at_each_of_eight_phases_end_as_the_table_says() {
 }
 
 #[test]
-fn ten_kills_while_books_are_collected_leave_them_to_be_collected_again() {
+fn ten_kills_while_results_are_collected_leave_them_to_be_collected_again() {
     for kill in KILLS {
         for phase in [
             Phase::Hello,
             Phase::Plan,
             Phase::Ending,
-            Phase::Books,
+            Phase::Results,
             Phase::Taken,
         ] {
             for seed in 1..=10 {

@@ -704,7 +704,7 @@ fn uajson() {
 fn discovery() {
     use pubsub::PublisherId;
     use pubsub::discovery::{
-        Announcement, Asks, Endpoint, FieldMetaData, MetaData, Probe, Told, WriterConfig,
+        Announced, Announcement, Asks, Endpoint, FieldMetaData, MetaData, Probe, WriterConfig,
         WriterGroupConfig,
     };
     use wire::template::walk::BuiltInType;
@@ -765,7 +765,7 @@ fn discovery() {
     let told = [
         (
             "told-metadata",
-            Told::MetaData {
+            Announced::MetaData {
                 writer_id: 1,
                 metadata,
                 status: 0,
@@ -773,7 +773,7 @@ fn discovery() {
         ),
         (
             "told-writers",
-            Told::Writers {
+            Announced::Writers {
                 writer_ids: vec![1],
                 group: Box::new(group),
                 statuses: vec![0],
@@ -781,7 +781,7 @@ fn discovery() {
         ),
         (
             "told-endpoints",
-            Told::Endpoints {
+            Announced::Endpoints {
                 endpoints: vec![endpoint],
                 status: 0,
             },

@@ -1,7 +1,7 @@
 //! Datagrams of PubSub: read, opened, put together of chunks, and written again.
 
 use pubsub::chunk::{Reassembly, ReassemblyLimits};
-use pubsub::discovery::Told;
+use pubsub::discovery::Announced;
 use pubsub::header::Kind;
 use pubsub::raw::{self, RawType};
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy};
@@ -121,7 +121,7 @@ fn discovered(datagram: &[u8], tolerance: Tolerance) {
         again.encode(&publisher, None, &mut once_more).unwrap();
         // Not the values: a NaN is no other value's equal.
         assert_eq!(out, once_more);
-        if let Told::MetaData { metadata, .. } = told.told {
+        if let Announced::MetaData { metadata, .. } = told.told {
             assert!(metadata.fields.len() <= datagram.len() / 42);
             if let Some(types) = metadata.raw_types() {
                 assert_eq!(types.len(), metadata.fields.len());

@@ -3,7 +3,7 @@
 use plan::unit::{Bytes, duration};
 use record::Histogram;
 use record::attack::{
-    Asked, Attackers, Held, Newcomers, Ratio, Ratios, Seen, Sheet, Stage, Verdict,
+    Asked, Attackers, Held, Newcomers, Ratio, Ratios, Sheet, Stage, Stages, Verdict,
 };
 use record::run::Figure;
 
@@ -79,7 +79,7 @@ fn short(times: f64) -> String {
     }
 }
 
-fn ratios(seen: &Seen, quantile: f64) -> Ratios {
+fn ratios(seen: &Stages, quantile: f64) -> Ratios {
     let calm = estimate(&seen.calm, quantile);
     let beside = |stage: &Stage| match (calm, estimate(stage, quantile)) {
         (Some(calm), Some(other)) => {
@@ -153,7 +153,7 @@ fn limits(attackers: &Attackers, asked: &Asked, cores: Option<u64>) -> Vec<Strin
     all
 }
 
-fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<String>) {
+fn verdict(seen: &Stages, asked: &Asked, interrupted: bool) -> (Verdict, Vec<String>) {
     let mut told = Vec::new();
     let refused = refusals(seen, &mut told);
     let doubted = [&seen.calm, &seen.attacked];
@@ -202,7 +202,7 @@ fn verdict(seen: &Seen, asked: &Asked, interrupted: bool) -> (Verdict, Vec<Strin
 }
 
 /// Says where the good client was the limit itself. What comes afterwards is looked at in its own right.
-fn limited(seen: &Seen, told: &mut Vec<String>) {
+fn limited(seen: &Stages, told: &mut Vec<String>) {
     for (when, stage) in [("before", &seen.calm), ("while attacked", &seen.attacked)] {
         // The first explains the others.
         let first = stage.limits.first();
@@ -217,7 +217,7 @@ fn expected(count: u64, calm: &Stage, stage: &Stage) -> f64 {
 }
 
 /// Whether good clients were refused, cut off or not answered.
-fn refusals(seen: &Seen, told: &mut Vec<String>) -> bool {
+fn refusals(seen: &Stages, told: &mut Vec<String>) -> bool {
     let share = |it: &Stage| it.errors as f64 / it.completed.max(1) as f64;
     let mut refused = false;
     for (when, stage) in [
@@ -267,7 +267,7 @@ fn refusals(seen: &Seen, told: &mut Vec<String>) -> bool {
 
 /// How many times as long good clients waited, if that is many. Where the good client was the limit itself all of the
 /// interval has to be beyond what is slow.
-fn slowed(seen: &Seen, asked: &Asked, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
+fn slowed(seen: &Stages, asked: &Asked, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
     let least = if doubted { asked.slow } else { 1.0 };
     let long = |it: &Figure<Ratio>| {
         let it = *it.known()?;
@@ -289,7 +289,7 @@ fn slowed(seen: &Seen, asked: &Asked, doubted: bool, told: &mut Vec<String>) -> 
 }
 
 /// Which share of the Reads a second of the calm before was answered, if that is less than it should be.
-fn starved(seen: &Seen, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
+fn starved(seen: &Stages, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
     let share = seen.attacked.rate_per_s / seen.calm.rate_per_s.max(f64::MIN_POSITIVE);
     if seen.attacked.to_ns <= seen.attacked.from_ns || share >= GOODPUT {
         return None;
@@ -303,7 +303,7 @@ fn starved(seen: &Seen, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
 }
 
 /// Whether p99 was much longer, and there is no saying how well that is known: of few Reads it is one of them.
-fn too_few(seen: &Seen, asked: &Asked, told: &mut Vec<String>) -> bool {
+fn too_few(seen: &Stages, asked: &Asked, told: &mut Vec<String>) -> bool {
     let known = seen.ratios.iter().find(|it| it.quantile == 0.99);
     if known.is_some_and(|it| it.attacked.known().is_some()) {
         return false;
@@ -349,7 +349,7 @@ fn left(memory: &Held, asked: &Asked) -> Option<u64> {
 }
 
 /// What else should be known.
-fn notes(seen: &Seen, asked: &Asked, told: &mut Vec<String>) {
+fn notes(seen: &Stages, asked: &Asked, told: &mut Vec<String>) {
     let attackers = &seen.attackers;
     if (attackers.made as f64) < MADE * attackers.planned as f64 {
         told.push(format!(

@@ -153,7 +153,7 @@ impl Look {
 }
 
 /// What a plant says of its own work; nothing of an older one, which says nothing.
-fn parsed(value: Told) -> Option<Internals> {
+fn parsed(value: ReadValue) -> Option<Internals> {
     match value {
         Ok(Variant::String(text)) => Internals::from_json(text.value().as_ref()?),
         _ => None,
@@ -181,14 +181,14 @@ pub fn too_many(what: &str) -> String {
     format!("not asked for: more than {MOST} {what}")
 }
 
-type Told = Result<Variant, StatusCode>;
+type ReadValue = Result<Variant, StatusCode>;
 
 fn none<T>() -> Result<T, StatusCode> {
     Err(StatusCode::BadNoData)
 }
 
 /// The values in the order asked for.
-fn values(answer: Result<ReadResponse, StatusCode>) -> Result<Vec<Told>, String> {
+fn values(answer: Result<ReadResponse, StatusCode>) -> Result<Vec<ReadValue>, String> {
     let answer = answer.map_err(|status| format!("the server did not tell: {status}"))?;
     let results = answer.results.unwrap_or_default();
     let value = |result: wire::types::DataValue| match result.status {
@@ -198,7 +198,7 @@ fn values(answer: Result<ReadResponse, StatusCode>) -> Result<Vec<Told>, String>
     Ok(results.into_iter().map(value).collect())
 }
 
-fn structure<T: DynEncodable>(value: Told) -> Result<T, StatusCode> {
+fn structure<T: DynEncodable>(value: ReadValue) -> Result<T, StatusCode> {
     match value? {
         Variant::ExtensionObject(object) => object
             .into_inner_as::<T>()
@@ -208,7 +208,7 @@ fn structure<T: DynEncodable>(value: Told) -> Result<T, StatusCode> {
     }
 }
 
-fn structures<T: DynEncodable>(value: Told) -> Result<Vec<T>, String> {
+fn structures<T: DynEncodable>(value: ReadValue) -> Result<Vec<T>, String> {
     match value {
         Ok(Variant::Array(array)) => {
             let all: Result<Vec<T>, StatusCode> = array

@@ -43,7 +43,7 @@ pub enum ModelError {
 /// How a model is made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rung {
+pub enum FitMethod {
     /// Costs that are not negative; wake-ups that saturate, where that predicts better.
     #[default]
     Cost,
@@ -65,7 +65,8 @@ pub struct Model {
     /// Of what it is a model.
     pub name: String,
     /// How it is made.
-    pub rung: Rung,
+    #[serde(rename = "rung")]
+    pub method: FitMethod,
     /// What it was made from.
     pub data: Data,
     /// How fast the machine was: values in a second that one thread asked the built-in server for.

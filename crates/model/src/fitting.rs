@@ -6,7 +6,7 @@ use crate::crossing::{
     bounds, coefficients, configurations, crossed, dropped, held_out, metrics, noise, not_needed,
     residuals,
 };
-use crate::fitted::{Data, FORMAT, Model, Rung, VERSION};
+use crate::fitted::{Data, FORMAT, FitMethod, Model, VERSION};
 use crate::folds::{Folds, dealt};
 use crate::matrix::inverse_of_square;
 use crate::paper::Paper;
@@ -54,7 +54,7 @@ pub enum FitError {
 }
 
 /// Fits a model to rows. Same rows, same model.
-pub fn fit(rows: &[Row], rung: Rung) -> Result<Model, FitError> {
+pub fn fit(rows: &[Row], method: FitMethod) -> Result<Model, FitError> {
     let good: Vec<&Row> = rows.iter().filter(|row| row.happened()).collect();
     let mut whose: Vec<String> = rows.iter().map(|row| row.workload.whose()).collect();
     whose.sort();
@@ -77,18 +77,18 @@ pub fn fit(rows: &[Row], rung: Rung) -> Result<Model, FitError> {
     if points.iter().all(|it| it.us_per_s <= 0.0) {
         return Err(FitError::Idle);
     }
-    if rung == Rung::Process && points.len() < FOR_PROCESS {
+    if method == FitMethod::Process && points.len() < FOR_PROCESS {
         let found = points.len();
         return Err(FitError::TooFewForProcess { found });
     }
     let folds = dealt(points.len());
-    let wake = best_wake(rung, &points, &folds);
+    let wake = best_wake(method, &points, &folds);
     let (mut terms, mut left) = separable(&Term::ALL, wake, &points);
     left.extend(not_needed(&mut terms, wake, &points, &folds));
     let costs = Costs::fit(&terms, wake, &points);
     let by_fold = folds.fits(&points, |train| Costs::fit(&terms, wake, train));
     let by_costs = folds.predicted(&points, &by_fold, |it, at| it.predict(&at.workload));
-    let process = (rung == Rung::Process).then(|| {
+    let process = (method == FitMethod::Process).then(|| {
         Process::fit(&points, &folds, &|points, folds| {
             crossed(&terms, wake, points, folds)
         })
@@ -122,7 +122,7 @@ pub fn fit(rows: &[Row], rung: Rung) -> Result<Model, FitError> {
         version: VERSION,
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         name: String::new(),
-        rung,
+        method,
         data: Data {
             schema: row::SCHEMA,
             sha256: row::hash(rows),
@@ -158,13 +158,13 @@ pub fn fit(rows: &[Row], rung: Rung) -> Result<Model, FitError> {
 }
 
 /// How wake-ups count, by the error on folds that were held out.
-fn best_wake(rung: Rung, points: &[Point], folds: &Folds) -> Wake {
+fn best_wake(method: FitMethod, points: &[Point], folds: &Folds) -> Wake {
     let saturating = SATURATIONS.map(Wake::Saturating);
     let powers = (2..=9).map(|tenth| Wake::Power(f64::from(tenth) / 10.0));
     let mut tried = vec![Wake::Linear];
-    match rung {
-        Rung::Cost | Rung::Process => tried.extend(saturating),
-        Rung::Exponent => tried.extend(saturating.into_iter().chain(powers)),
+    match method {
+        FitMethod::Cost | FitMethod::Process => tried.extend(saturating),
+        FitMethod::Exponent => tried.extend(saturating.into_iter().chain(powers)),
     }
     let errors = tried.into_iter().map(|wake| {
         let (terms, _) = separable(&Term::ALL, wake, points);

@@ -40,7 +40,7 @@ mod workload;
 
 pub use amount::{Amount, Estimate};
 pub use cost::{Costs, Left, PERCENT, Point};
-pub use fitted::{Data, FORMAT, Model, ModelError, Prediction, Rung, VERSION};
+pub use fitted::{Data, FORMAT, FitMethod, Model, ModelError, Prediction, VERSION};
 pub use fitting::{FOR_PROCESS, FitError, fit};
 pub use matrix::{Matrix, least_squares};
 pub use nnls::nnls;

@@ -1,6 +1,6 @@
 //! Figures that others published, as rows to fit: the only ones for hardware that is not here.
 
-use crate::fitted::{Model, Rung};
+use crate::fitted::{FitMethod, Model};
 use crate::fitting::{FitError, fit};
 use crate::matrix::Matrix;
 use crate::nnls::nnls;
@@ -28,7 +28,7 @@ pub enum PublishedError {
 
 /// The model of the Raspberry Pi Zero in Burger et al. 2019, from the four points that the text gives.
 pub fn burger2019() -> Result<Model, PublishedError> {
-    let mut model = fit(&row::read(BURGER2019)?, Rung::Cost)?;
+    let mut model = fit(&row::read(BURGER2019)?, FitMethod::Cost)?;
     model.name = "Raspberry Pi Zero of Burger et al. 2019, from four points of its text".to_owned();
     Ok(model)
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use model::{Row, Rung, Security, Term, Workload, fit, row};
+use model::{FitMethod, Row, Security, Term, Workload, fit, row};
 use plan::Random;
 
 /// Bytes: of a server with nobody, of a session, of an item.
@@ -58,7 +58,7 @@ fn rows(noise: f64) -> Vec<Row> {
 
 #[test]
 fn memory_and_bytes_are_predicted_with_intervals_that_hold() {
-    let model = fit(&rows(0.06), Rung::Cost).unwrap();
+    let model = fit(&rows(0.06), FitMethod::Cost).unwrap();
     // A9 of the acceptance numbers: 10 % of memory, 3 % of bytes.
     let (of_memory, of_bytes) = (
         model.memory.as_ref().unwrap(),
@@ -99,7 +99,7 @@ fn memory_and_bytes_are_predicted_with_intervals_that_hold() {
 
 #[test]
 fn what_was_not_measured_of_memory_and_bytes_is_said() {
-    let model = fit(&rows(0.0), Rung::Cost).unwrap();
+    let model = fit(&rows(0.0), FitMethod::Cost).unwrap();
     let signed = Workload {
         security: Security::Sign,
         variables: 20_000.0,
@@ -117,7 +117,7 @@ fn what_was_not_measured_of_memory_and_bytes_is_said() {
     for row in &mut silent {
         (row.rss_bytes, row.bytes_per_s) = (None, None);
     }
-    let model = fit(&silent, Rung::Cost).unwrap();
+    let model = fit(&silent, FitMethod::Cost).unwrap();
     assert_eq!(model.memory(&signed, 0.95), None);
     assert_eq!(model.bytes(&signed, 0.95), None);
     assert!(!model.to_json().contains("\"memory\""));

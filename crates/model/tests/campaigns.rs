@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use model::checking::{Checked, check};
-use model::{Model, Row, Rung, fit, row};
+use model::{FitMethod, Model, Row, fit, row};
 
 /// A campaign, and what its machine's noise allowed to reach.
 struct Campaign {
@@ -59,7 +59,7 @@ fn rows(name: &str) -> Vec<Row> {
 }
 
 fn fitted(rows: &[Row]) -> Model {
-    fit(rows, Rung::Cost).unwrap()
+    fit(rows, FitMethod::Cost).unwrap()
 }
 
 /// Runs of every fifth load, and those of the others.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use model::next::{Advice, Limit, next};
-use model::{Model, Row, Rung, Security, Workload, fit};
+use model::{FitMethod, Model, Row, Security, Workload, fit};
 use plan::Random;
 
 fn cost(of: &Workload) -> f64 {
@@ -46,7 +46,7 @@ fn of_small(noise: f64, seed: u64) -> (Vec<Row>, Model) {
         .into_iter()
         .filter(|it| it.sessions < 5.0 && it.items < 100.0);
     let rows: Vec<Row> = small.map(|it| row(&it, noise, &mut random)).collect();
-    let model = fit(&rows, Rung::Cost).unwrap();
+    let model = fit(&rows, FitMethod::Cost).unwrap();
     (rows, model)
 }
 
@@ -83,7 +83,7 @@ fn loads_that_are_chosen_make_the_interval_narrower_than_others_and_as_narrow_as
         let mut with = |chosen: Vec<Workload>| {
             let more = chosen.iter().map(|it| row(it, 0.05, &mut random));
             let rows: Vec<Row> = rows.iter().cloned().chain(more).collect();
-            width(&fit(&rows, Rung::Cost).unwrap(), &target)
+            width(&fit(&rows, FitMethod::Cost).unwrap(), &target)
         };
         let all = loads();
         let chosen = advice.steps.iter().map(|it| all[it.candidate].clone());
@@ -144,7 +144,7 @@ fn where_nothing_helps_it_is_said_and_why() {
             row
         });
         ask(
-            &fit(&rows.collect::<Vec<_>>(), Rung::Cost).unwrap(),
+            &fit(&rows.collect::<Vec<_>>(), FitMethod::Cost).unwrap(),
             &target,
             5,
         )

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use model::{FitError, Row, Rung, Security, Term, Wake, Workload, fit, row};
+use model::{FitError, FitMethod, Row, Security, Term, Wake, Workload, fit, row};
 use plan::Random;
 
 /// Microseconds: of being there, a NetworkMessage, a DataSetMessage, a field, an encrypted message.
@@ -79,7 +79,7 @@ fn rates_of_a_publisher_are_those_of_its_cycles() {
 
 #[test]
 fn costs_of_messages_sets_and_fields_are_found() {
-    let model = fit(&rows(0.05), Rung::Cost).unwrap();
+    let model = fit(&rows(0.05), FitMethod::Cost).unwrap();
     assert_eq!(model.data.pubsub.as_deref(), Some("raw"));
     assert!(model.metrics.mape < 0.03, "{:?}", model.metrics);
     let of = |term| model.coefficients.iter().find(|it| it.term == term);
@@ -107,7 +107,7 @@ fn servers_and_publishers_are_not_in_one_model() {
     let mut mixed = rows(0.0);
     mixed[0].workload = Workload::of_signals(1.0, 10.0, 100.0);
     mixed[1].workload.pubsub = Some("json".to_owned());
-    let refused = fit(&mixed, Rung::Cost).unwrap_err();
+    let refused = fit(&mixed, FitMethod::Cost).unwrap_err();
     let FitError::Mixed { whose } = &refused else {
         panic!("{refused}");
     };

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use model::{FitError, Model, ModelError, Row, Rung, Security, Term, Workload, fit, row};
+use model::{FitError, FitMethod, Model, ModelError, Row, Security, Term, Workload, fit, row};
 use plan::Random;
 
 /// Microseconds: when idle in a second, for a message, a value, a sample between publishings.
@@ -78,7 +78,7 @@ fn known_costs_are_found_and_intervals_hold_as_often_as_they_say() {
     for seed in 0..REPEATS {
         let rows = campaign(seed, 50);
         let (train, rest) = rows.split_at(30);
-        let model = fit(train, Rung::Cost).unwrap();
+        let model = fit(train, FitMethod::Cost).unwrap();
         costs[0] += us(&model, Term::Message) / MESSAGE;
         costs[1] += us(&model, Term::Value) / VALUE;
         costs[2] += model.metrics.mape;
@@ -116,7 +116,7 @@ fn known_costs_are_found_and_intervals_hold_as_often_as_they_say() {
 
 #[test]
 fn the_form_of_the_paper_is_fitted_beside_and_is_worse() {
-    let model = fit(&campaign(1, 40), Rung::Cost).unwrap();
+    let model = fit(&campaign(1, 40), FitMethod::Cost).unwrap();
     let paper = model.paper_metrics.unwrap();
     assert!(paper.mape > 2.0 * model.metrics.mape, "{paper:?}");
     // With relative errors it is better than as it was printed, and still worse than costs.
@@ -130,14 +130,14 @@ fn the_form_of_the_paper_is_fitted_beside_and_is_worse() {
 #[test]
 fn the_same_rows_make_the_same_model_to_the_byte_and_a_file_keeps_all_of_it() {
     let rows = campaign(7, 24);
-    let text = serde_json::to_string(&fit(&rows, Rung::Exponent).unwrap()).unwrap();
-    let again = serde_json::to_string(&fit(&rows, Rung::Exponent).unwrap()).unwrap();
+    let text = serde_json::to_string(&fit(&rows, FitMethod::Exponent).unwrap()).unwrap();
+    let again = serde_json::to_string(&fit(&rows, FitMethod::Exponent).unwrap()).unwrap();
     assert_eq!(text, again);
     let read: Model = serde_json::from_str(&text).unwrap();
     let one = &rows[0].workload;
     let (kept, made) = (
         read.predict(one, 0.95),
-        fit(&rows, Rung::Exponent).unwrap().predict(one, 0.95),
+        fit(&rows, FitMethod::Exponent).unwrap().predict(one, 0.95),
     );
     assert!(
         (kept.high / made.high - 1.0).abs() < 1e-12,
@@ -175,12 +175,12 @@ fn a_table_that_is_wrong_says_where() {
 #[test]
 fn overloaded_rows_are_no_costs() {
     let mut rows = campaign(5, 12);
-    let before = fit(&rows, Rung::Cost).unwrap();
+    let before = fit(&rows, FitMethod::Cost).unwrap();
     let mut broken = rows[0].clone();
     broken.cpu_percent = 100.0;
     broken.values_per_s = Some(broken.workload.values_per_s() * 0.8);
     rows.push(broken);
-    let after = fit(&rows, Rung::Cost).unwrap();
+    let after = fit(&rows, FitMethod::Cost).unwrap();
     assert_eq!(after.data.overloaded, 1);
     assert_eq!(after.coefficients, before.coefficients);
 }
@@ -202,7 +202,7 @@ fn two_configurations_are_no_model() {
     let rows = campaign(5, 2);
     let twice = [&rows[..], &rows[..]].concat();
     assert_eq!(
-        fit(&twice, Rung::Cost),
+        fit(&twice, FitMethod::Cost),
         Err(FitError::TooFew { found: 2, rows: 4 })
     );
 }
@@ -221,7 +221,7 @@ fn runs_of_the_same_tell_the_noise() {
             });
         }
     }
-    let model = fit(&rows, Rung::Cost).unwrap();
+    let model = fit(&rows, FitMethod::Cost).unwrap();
     let noise = model.noise.unwrap();
     assert_eq!((noise.runs, model.data.configurations), (36, 12));
     assert!((0.03..0.07).contains(&noise.cv), "{noise:?}");
@@ -229,7 +229,7 @@ fn runs_of_the_same_tell_the_noise() {
 
 #[test]
 fn extrapolations_say_so_and_are_wider() {
-    let model = fit(&campaign(2, 40), Rung::Cost).unwrap();
+    let model = fit(&campaign(2, 40), FitMethod::Cost).unwrap();
     let inside = model.predict(&Workload::of_signals(10.0, 200.0, 100.0), 0.95);
     assert!(inside.is_inside(), "{inside:?}");
     let far = model.predict(&Workload::of_signals(200.0, 1000.0, 50.0), 0.95);
@@ -269,7 +269,7 @@ fn error_of(chosen: &[usize], random: &mut Random) -> f64 {
             window_s: None,
         })
         .collect();
-    let model = fit(&rows, Rung::Cost).unwrap();
+    let model = fit(&rows, FitMethod::Cost).unwrap();
     let mut off: Vec<f64> = all
         .iter()
         .map(|it| (model.predict(it, 0.95).cpu_percent / cost(it) - 1.0).abs())
@@ -309,7 +309,7 @@ fn twice_what_was_measured_is_predicted_and_flagged() {
     let (mut off, mut asked) = (0.0, 0);
     for seed in 0..20 {
         let rows = campaign(seed, 30);
-        let model = fit(&rows, Rung::Cost).unwrap();
+        let model = fit(&rows, FitMethod::Cost).unwrap();
         let most = |of: &dyn Fn(&Workload) -> f64| -> Workload {
             let found = rows.iter().map(|it| &it.workload);
             found
@@ -354,8 +354,8 @@ fn a_process_finds_a_bend_that_no_cost_has_and_its_intervals_hold() {
         of_bent(&mut rows, seed);
         let (train, rest) = rows.split_at(35);
         let (costs, both) = (
-            fit(train, Rung::Cost).unwrap(),
-            fit(train, Rung::Process).unwrap(),
+            fit(train, FitMethod::Cost).unwrap(),
+            fit(train, FitMethod::Process).unwrap(),
         );
         // Beside it stand the errors of the costs that it is on.
         assert_eq!(both.cost_metrics.as_ref(), Some(&costs.metrics));
@@ -378,7 +378,7 @@ fn a_process_finds_a_bend_that_no_cost_has_and_its_intervals_hold() {
 fn far_from_what_was_measured_a_process_says_nothing() {
     let mut rows = campaign(4, 40);
     of_bent(&mut rows, 4);
-    let model = fit(&rows, Rung::Process).unwrap();
+    let model = fit(&rows, FitMethod::Process).unwrap();
     let near = model.predict(&rows[0].workload, 0.95).corrected.unwrap();
     assert!((near - 1.0).abs() > 0.02, "{near}");
     let far = model.predict(&Workload::of_signals(1e6, 1e5, 50.0), 0.95);
@@ -390,9 +390,9 @@ fn far_from_what_was_measured_a_process_says_nothing() {
 fn a_process_is_kept_in_a_file_and_wants_loads_enough() {
     let mut rows = campaign(6, 30);
     of_bent(&mut rows, 6);
-    let model = fit(&rows, Rung::Process).unwrap();
+    let model = fit(&rows, FitMethod::Process).unwrap();
     let text = model.to_json();
-    assert_eq!(text, fit(&rows, Rung::Process).unwrap().to_json());
+    assert_eq!(text, fit(&rows, FitMethod::Process).unwrap().to_json());
     let read = Model::from_json(&text).unwrap();
     let one = &rows[3].workload;
     assert_eq!(read.predict(one, 0.95), model.predict(one, 0.95));
@@ -400,7 +400,7 @@ fn a_process_is_kept_in_a_file_and_wants_loads_enough() {
     assert!(matches!(Model::from_json(&changed), Err(ModelError::Torn)));
     rows.pop();
     assert_eq!(
-        fit(&rows, Rung::Process),
+        fit(&rows, FitMethod::Process),
         Err(FitError::TooFewForProcess { found: 29 })
     );
 }

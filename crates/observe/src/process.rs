@@ -10,7 +10,7 @@ use record::run::{Figure as Recorded, Usage};
 use crate::clock::process_cpu;
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
-use crate::kept::KeptFiles;
+use crate::reread::KeptFiles;
 use crate::stat::{Stat, divided};
 use crate::tasks::{Task, TaskFiles};
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{Figure, NotAvailable};
 use crate::files;
-use crate::kept::KeptFiles;
+use crate::reread::KeptFiles;
 use crate::stat::{Stat, divided};
 use crate::tree::Tree;
 

@@ -4,14 +4,14 @@
 //! of our own exporter is read where it is made, by `crates/uaperf/tests/elsewhere.rs`.
 #![allow(clippy::unwrap_used)]
 
-use observe::{Page, Told};
+use observe::{ExportedFigures, Page};
 
 const NODE: &str = include_str!("exporters/node_exporter.txt");
 const PROCESS: &str = include_str!("exporters/process_exporter.txt");
 const WINDOWS: &str = include_str!("exporters/windows_exporter.txt");
 const CADVISOR: &str = include_str!("exporters/cadvisor.txt");
 
-fn told(page: &str, name: Option<&str>) -> Told {
+fn told(page: &str, name: Option<&str>) -> ExportedFigures {
     Page::parse(page).unwrap().tell(name).unwrap()
 }
 

@@ -93,7 +93,7 @@ impl Who {
 
 /// All that is known of who was refused.
 #[derive(Debug, Default)]
-pub struct Book(Mutex<Pages>);
+pub struct RefusalLog(Mutex<Pages>);
 
 #[derive(Debug, Default)]
 struct Pages {
@@ -129,7 +129,7 @@ impl Pages {
     }
 }
 
-impl Book {
+impl RefusalLog {
     fn pages(&self) -> MutexGuard<'_, Pages> {
         // Nothing is left half written by a thread that panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -185,44 +185,44 @@ mod tests {
         }
     }
 
-    fn note(book: &Book, seconds: u64, name: &str) {
+    fn note(log: &RefusalLog, seconds: u64, name: &str) {
         let who = Who::User(name.into());
-        book.note(at(seconds), None, &who, StatusCode::BadUserAccessDenied);
+        log.note(at(seconds), None, &who, StatusCode::BadUserAccessDenied);
     }
 
     #[test]
     fn a_flood_writes_a_few_lines_and_the_next_one_tells_how_many_it_was() {
-        let book = Book::default();
-        (0..1000).for_each(|_| note(&book, 5, "eve"));
-        let (told, known) = book.since(0);
-        assert_eq!((told.len(), known, book.untold()), (20, 20, 980));
+        let log = RefusalLog::default();
+        (0..1000).for_each(|_| note(&log, 5, "eve"));
+        let (told, known) = log.since(0);
+        assert_eq!((told.len(), known, log.untold()), (20, 20, 980));
         assert_eq!(told[0].who, "user \"eve\"");
         // Ten seconds later there is room for one.
-        note(&book, 15, "eve");
-        note(&book, 15, "eve");
-        let (told, known) = book.since(known);
-        assert_eq!((told.len(), known, book.untold()), (1, 21, 1));
+        note(&log, 15, "eve");
+        note(&log, 15, "eve");
+        let (told, known) = log.since(known);
+        assert_eq!((told.len(), known, log.untold()), (1, 21, 1));
         assert_eq!(told[0].untold, 980);
         // After an hour for twenty again, not for 360.
-        (0..1000).for_each(|_| note(&book, 3600, "eve"));
-        assert_eq!(book.since(known).0.len(), 20);
+        (0..1000).for_each(|_| note(&log, 3600, "eve"));
+        assert_eq!(log.since(known).0.len(), 20);
     }
 
     #[test]
     fn who_looks_too_late_misses_the_oldest() {
-        let book = Book::default();
-        (0..200).for_each(|n| note(&book, n * 10, "eve"));
-        let (told, known) = book.since(0);
+        let log = RefusalLog::default();
+        (0..200).for_each(|n| note(&log, n * 10, "eve"));
+        let (told, known) = log.since(0);
         assert_eq!((told.len(), known), (100, 200));
-        assert!(book.since(known).0.is_empty());
+        assert!(log.since(known).0.is_empty());
     }
 
     #[test]
     fn a_name_cannot_write_lines_of_its_own() {
-        let book = Book::default();
-        note(&book, 0, "eve\n0:07 refused \x1b[2J");
-        note(&book, 0, &"x".repeat(1000));
-        let (told, _) = book.since(0);
+        let log = RefusalLog::default();
+        note(&log, 0, "eve\n0:07 refused \x1b[2J");
+        note(&log, 0, &"x".repeat(1000));
+        let (told, _) = log.since(0);
         assert_eq!(told[0].who, r#"user "eve\n0:07 refused \u{1b}[2J""#);
         assert_eq!(told[1].who, format!("user \"{}\"…", "x".repeat(64)));
     }

@@ -16,7 +16,7 @@ use crate::directory::Directory;
 use crate::fault::Faults;
 use crate::internals::Workings;
 use crate::ledger::Ledger;
-use crate::refused::Book;
+use crate::refused::RefusalLog;
 use crate::security_group::SecurityGroups;
 use crate::server_nodes::publish_subscribe::Publisher;
 use crate::server_nodes::server_object::Own;
@@ -46,7 +46,7 @@ pub struct Shared {
     /// Who shares keys of PubSub.
     pub security_groups: SecurityGroups,
     /// Who was not let in.
-    pub refused: Book,
+    pub refused: RefusalLog,
     pub status: Arc<Status>,
     pub space: Space,
     pub identities: Identities,
@@ -106,7 +106,7 @@ impl Shared {
             faults: Faults::default(),
             publishers: own.publishers,
             security_groups: SecurityGroups::new(&config.security_groups, random),
-            refused: Book::default(),
+            refused: RefusalLog::default(),
             status: own.status,
             space,
             identities,

@@ -93,9 +93,9 @@ impl Site {
             let waker = Waker::new(poll.registry(), WAKER)?;
             let registry = poll.registry().try_clone()?;
             let (arrivals, arrived) = channel();
-            let mut desk = desk::Rows::new(poll, arrived)?;
+            let mut resources = resources::Rows::new(poll, arrived)?;
             let thread = std::thread::Builder::new().name(format!("site-{n}"));
-            let thread = thread.spawn(move || desk.run())?;
+            let thread = thread.spawn(move || resources.run())?;
             running.inboxes.push(Inbox {
                 arrivals,
                 waker,
@@ -176,7 +176,7 @@ impl Drop for Threads {
 }
 
 #[cfg(unix)]
-mod desk {
+mod resources {
     //! A thread with its loops: the polls of all of them stand in one poll, their next moments in one order.
 
     use std::collections::{BTreeSet, HashMap};
@@ -191,7 +191,7 @@ mod desk {
 
     use super::{ALARM, Arrival, WAKER};
     use crate::clock::Clock;
-    use crate::event_loop::{Alarm, Desk, EventLoop, Next};
+    use crate::event_loop::{Alarm, EventLoop, Next, ThreadResources};
 
     struct Row {
         core: Box<EventLoop>,
@@ -207,7 +207,7 @@ mod desk {
         arrived: Receiver<Arrival>,
         rows: HashMap<usize, Row>,
         due: BTreeSet<(Instant, usize)>,
-        desk: Desk,
+        resources: ThreadResources,
     }
 
     impl Rows {
@@ -219,7 +219,7 @@ mod desk {
                 arrived,
                 rows: HashMap::new(),
                 due: BTreeSet::new(),
-                desk: Desk::default(),
+                resources: ThreadResources::default(),
             })
         }
 
@@ -291,7 +291,7 @@ mod desk {
             if let Some(at) = row.at.take() {
                 self.due.remove(&(at, id));
             }
-            match row.core.turn_at(&mut self.desk) {
+            match row.core.turn_at(&mut self.resources) {
                 Next::In(time) => {
                     let at = self.clock.now().mono + time;
                     row.at = Some(at);

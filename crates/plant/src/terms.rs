@@ -22,31 +22,31 @@ impl TryFrom<String> for Span {
 
 /// Bytes, more than fit in four bytes too: a number, or text such as "2GiB".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room(pub usize);
+pub struct ByteCount(pub usize);
 
-impl<'de> Deserialize<'de> for Room {
+impl<'de> Deserialize<'de> for ByteCount {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl serde::de::Visitor<'_> for Visitor {
-            type Value = Room;
+            type Value = ByteCount;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("bytes: a number, or text such as \"512MiB\" or \"2GiB\"")
             }
 
-            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<Room, E> {
+            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<ByteCount, E> {
                 let unexpected = serde::de::Unexpected::Signed(n);
                 usize::try_from(n)
-                    .map(Room)
+                    .map(ByteCount)
                     .map_err(|_| E::invalid_value(unexpected, &self))
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Room, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ByteCount, E> {
                 let unexpected = serde::de::Unexpected::Str(text);
                 let bytes = text.parse::<Bytes>().ok();
                 bytes
                     .and_then(|bytes| usize::try_from(bytes.0).ok())
-                    .map(Room)
+                    .map(ByteCount)
                     .ok_or_else(|| E::invalid_value(unexpected, &self))
             }
         }

@@ -36,7 +36,7 @@ impl Sender {
 
 /// What the system says of a datagram.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct DatagramInfo {
     /// Its bytes.
     pub len: usize,
     /// When the kernel had it, in nanoseconds since 1970.
@@ -65,7 +65,7 @@ impl Receiver {
         &mut self,
         socket: &UdpSocket,
         places: impl Iterator<Item = &'a mut [u8]>,
-        told: impl FnMut(Told),
+        told: impl FnMut(DatagramInfo),
     ) -> io::Result<()> {
         self.0.receive(socket, places, told)
     }
@@ -95,7 +95,7 @@ mod imp {
     };
     use nix::{getsockopt_impl, sockopt_impl};
 
-    use super::{MOST, Told};
+    use super::{DatagramInfo, MOST};
 
     #[derive(Debug)]
     pub struct Sender(MultiHeaders<()>);
@@ -143,7 +143,7 @@ mod imp {
             &mut self,
             socket: &UdpSocket,
             mut places: impl Iterator<Item = &'a mut [u8]>,
-            told: impl FnMut(Told),
+            told: impl FnMut(DatagramInfo),
         ) -> io::Result<()> {
             let mut slices: [[IoSliceMut<'_>; 1]; MOST] =
                 std::array::from_fn(|_| [IoSliceMut::new(places.next().unwrap_or_default())]);
@@ -158,7 +158,7 @@ mod imp {
     }
 
     /// What the kernel says of a datagram.
-    fn of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Told {
+    fn of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> DatagramInfo {
         let (mut stamp, mut tag) = (None, None);
         for it in message.cmsgs().into_iter().flatten() {
             match it {
@@ -178,7 +178,7 @@ mod imp {
             let six = it.as_sockaddr_in6();
             four.or_else(|| six.map(|it| SocketAddr::from((it.ip(), it.port()))))
         });
-        Told {
+        DatagramInfo {
             len: message.bytes,
             stamp,
             from,
@@ -225,7 +225,7 @@ mod imp {
     use std::io::{self, ErrorKind};
     use std::net::UdpSocket;
 
-    use super::Told;
+    use super::DatagramInfo;
 
     #[derive(Debug)]
     pub struct Sender;
@@ -263,13 +263,13 @@ mod imp {
             &mut self,
             socket: &UdpSocket,
             mut places: impl Iterator<Item = &'a mut [u8]>,
-            mut told: impl FnMut(Told),
+            mut told: impl FnMut(DatagramInfo),
         ) -> io::Result<()> {
             match socket.recv_from(places.next().unwrap_or_default()) {
-                Ok((len, from)) => told(Told {
+                Ok((len, from)) => told(DatagramInfo {
                     len,
                     from: Some(from),
-                    ..Told::default()
+                    ..DatagramInfo::default()
                 }),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}

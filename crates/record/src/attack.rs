@@ -78,7 +78,7 @@ pub struct Attacked {
     pub not_tried: Option<String>,
     /// What was measured, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seen: Option<Seen>,
+    pub seen: Option<Stages>,
     /// What it comes to.
     pub verdict: Verdict,
     /// What that rests on, and what else should be known: sentences.
@@ -87,7 +87,7 @@ pub struct Attacked {
 
 /// What was measured of a kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct Stages {
     /// Before.
     pub calm: Stage,
     /// Meanwhile.

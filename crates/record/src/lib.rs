@@ -6,7 +6,7 @@
 //! number of cores, bit for bit. Memory depends on how long a phase is and how widely its times
 //! spread, not on how many operations it had.
 //!
-//! What subscriptions bring goes into a [`Receipt`], which gives every value its place.
+//! What subscriptions bring goes into a [`NotificationLedger`], which gives every value its place.
 //!
 //! Everything that is known in the end is a [`Run`]: the result file, and the only place that knows
 //! its format.
@@ -17,8 +17,8 @@ pub mod hgrm;
 pub mod histogram;
 pub mod hlog;
 pub mod ledger;
+pub mod notification_ledger;
 mod progress;
-pub mod receipt;
 pub mod run;
 pub mod samples;
 pub mod security;
@@ -28,8 +28,8 @@ pub mod underway;
 
 pub use histogram::{Histogram, HistogramError};
 pub use ledger::{Closed, Lateness, Ledger, Measure, Tally, Times, Window};
+pub use notification_ledger::NotificationLedger;
 pub use progress::{Progress, Sendings};
-pub use receipt::Receipt;
 pub use run::Run;
 pub use samples::{Samples, Sheet};
 pub use sweep::Sweep;

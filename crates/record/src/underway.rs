@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::Closed;
-use crate::receipt::{Events, Stretch};
+use crate::notification_ledger::{Events, Stretch};
 
 /// What subscriptions brought.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use judge::attack::{name, words};
 use plan::unit::{Bytes, Rate, duration};
-use record::attack::{Attacked, Attackers, Held, Ratio, Seen, Sheet, Stage, Verdict};
+use record::attack::{Attacked, Attackers, Held, Ratio, Sheet, Stage, Stages, Verdict};
 use record::run::Figure;
 
 use crate::page::{Page, WIDTH, clean, counted, cut, grouped};
@@ -207,7 +207,7 @@ pub(crate) fn answers(attackers: &Attackers) -> String {
 }
 
 /// What the server held, and what good clients had beside their Reads.
-pub(crate) fn held(seen: &Seen) -> String {
+pub(crate) fn held(seen: &Stages) -> String {
     let of = |held: &Held, show: &dyn Fn(u64) -> String| {
         let [before, most, after] =
             [&held.before, &held.most, &held.after].map(|it| it.known().copied().map(show));

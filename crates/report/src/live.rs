@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::unit::Rate;
 use plan::unit::duration::{self, clock};
 use record::Closed;
-use record::receipt::Stretch;
+use record::notification_ledger::Stretch;
 use record::underway::{News, Underway};
 
 use crate::page::{WIDTH, counted, cut, grouped};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plan::unit::duration;
-use record::receipt::Stretch;
+use record::notification_ledger::Stretch;
 use record::underway::{Notified, Underway};
 use record::{Closed, Histogram, Timestamp};
 

@@ -7,7 +7,7 @@ use crate::page::{counted, grouped};
 use crate::table;
 
 /// What a row calls the requests of a step.
-enum Told {
+enum StepWords {
     /// So many things in so long, from the first request to the last answer.
     Whole(&'static str, &'static str, &'static str),
     /// Requests that came now and then: how long one takes.
@@ -15,8 +15,8 @@ enum Told {
 }
 
 /// How a step is told of.
-fn told_as(step: &str) -> Option<Told> {
-    use Told::{Each, Whole};
+fn told_as(step: &str) -> Option<StepWords> {
+    use StepWords::{Each, Whole};
     Some(match step {
         "create_subscription" => Whole("subscription", "subscriptions", "created"),
         "create_items" => Whole("item", "items", "created"),
@@ -38,11 +38,11 @@ pub(crate) fn rows(told: &Subscriptions) -> Vec<(&'static str, String)> {
     let (mut set_up, mut changes) = (Vec::new(), Vec::new());
     for step in &told.steps {
         match told_as(&step.step) {
-            Some(Told::Whole(one, many, done)) => {
+            Some(StepWords::Whole(one, many, done)) => {
                 let things = counted(step.things, one, many);
                 set_up.push(format!("{things} {done} in {}", show_ns(step.span_ns)));
             }
-            Some(Told::Each(one, many, done)) => changes.push(each(step, one, many, done)),
+            Some(StepWords::Each(one, many, done)) => changes.push(each(step, one, many, done)),
             None => set_up.push(format!("{} {}", grouped(step.things), step.step)),
         }
     }

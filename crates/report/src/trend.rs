@@ -167,11 +167,11 @@ pub(crate) struct TrendOutput<'a> {
     metric: String,
     better_is: &'static str,
     occasions: &'a [Occasion],
-    changes: Vec<Told<'a>>,
+    changes: Vec<LevelChange<'a>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Told<'a> {
+struct LevelChange<'a> {
     /// The first occasion of the new level.
     since: &'a str,
     before: f64,
@@ -194,7 +194,7 @@ impl<'a> TrendOutput<'a> {
             changes: trend
                 .changes
                 .iter()
-                .map(|it| Told {
+                .map(|it| LevelChange {
                     since: trend.since(it),
                     before: it.before,
                     after: it.after,

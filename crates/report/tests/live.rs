@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use record::receipt::Stretch;
+use record::notification_ledger::Stretch;
 use record::{Closed, Histogram, Lateness, Ledger, Times};
 use report::Style;
 use report::live::{Board, Live};

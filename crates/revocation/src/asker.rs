@@ -46,11 +46,11 @@ pub struct Asker {
 struct AskerState {
     busy: usize,
     asked: u64,
-    kept: HashMap<Question, Kept>,
+    kept: HashMap<Question, CachedAnswer>,
 }
 
 #[derive(Debug, Clone)]
-struct Kept {
+struct CachedAnswer {
     found: Found,
     until: Moment,
     bytes: usize,
@@ -350,7 +350,7 @@ impl AskerState {
         let total: usize = self.kept.values().map(|kept| kept.bytes).sum();
         // Whoever comes then is asked each time: better than to forget those that many ask for.
         if self.kept.len() < MOST_KEPT && total.saturating_add(bytes) <= MOST_BYTES {
-            let kept = Kept {
+            let kept = CachedAnswer {
                 found: found.clone(),
                 until,
                 bytes,

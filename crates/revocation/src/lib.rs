@@ -16,6 +16,6 @@ mod waited;
 pub use address::{Address, BadAddress};
 pub use asker::{Asker, Asking, CertificateManager, TIMEOUT};
 pub use fetch::{LATE, exchange};
-pub use post::{Said, post};
+pub use post::{HttpReply, post};
 pub use responder::{Account, Answers, Outage, Reply, Responder, Trouble};
 pub use waited::Waited;

@@ -9,7 +9,7 @@ use crate::fetch::{LONGEST_HEAD, connect, left, text};
 
 /// What somebody said to what was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct HttpReply {
     /// The status of HTTP.
     pub status: u16,
     /// How long it wants to be left alone.
@@ -18,7 +18,7 @@ pub struct Said {
     pub text: String,
 }
 
-impl Said {
+impl HttpReply {
     /// Whether it took what was sent.
     pub fn is_good(&self) -> bool {
         (200..300).contains(&self.status)
@@ -32,7 +32,7 @@ pub fn post(
     headers: &[(&str, &str)],
     body: &[u8],
     until: Instant,
-) -> Result<Said, String> {
+) -> Result<HttpReply, String> {
     let mut stream = connect(address, until)?;
     let mut request = format!(
         "POST {} HTTP/1.0\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n",
@@ -68,7 +68,7 @@ fn write(stream: &mut TcpStream, mut bytes: &[u8], until: Instant) -> Result<(),
 /// Of what is said so much is read: a sentence, not a page.
 const LONGEST_SAID: usize = 4 << 10;
 
-fn hear(stream: &mut TcpStream, until: Instant) -> Result<Said, String> {
+fn hear(stream: &mut TcpStream, until: Instant) -> Result<HttpReply, String> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4 << 10];
     loop {
@@ -90,7 +90,7 @@ fn hear(stream: &mut TcpStream, until: Instant) -> Result<Said, String> {
 }
 
 /// What these bytes say, once it is enough.
-fn said(bytes: &[u8], is_all: bool) -> Result<Option<Said>, String> {
+fn said(bytes: &[u8], is_all: bool) -> Result<Option<HttpReply>, String> {
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return match bytes.len() > LONGEST_HEAD {
             true => Err("no answer of HTTP".to_owned()),
@@ -120,7 +120,7 @@ fn said(bytes: &[u8], is_all: bool) -> Result<Option<Said>, String> {
         return Ok(None);
     }
     let body = body.get(..LONGEST_SAID.min(body.len())).unwrap_or_default();
-    Ok(Some(Said {
+    Ok(Some(HttpReply {
         status,
         retry_after: header("retry-after").map(Duration::from_secs),
         text: String::from_utf8_lossy(body).into_owned(),

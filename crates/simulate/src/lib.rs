@@ -10,12 +10,12 @@
 //! - [`protocol`] is our client and our server, talking over a link;
 //! - [`tcp`] is TCP over a link, in a time of its own.
 
-mod books;
 mod engine;
 mod event;
 mod outcome;
 pub mod protocol;
 mod queue;
+mod recorders;
 mod session;
 pub mod tcp;
 mod world;

@@ -9,7 +9,7 @@ pub struct Outcome {
     pub length: u64,
     /// Events that were dealt with.
     pub events: u64,
-    /// A book for each of what there is a book of.
+    /// A recorder for each of what there is a recorder of.
     pub groups: Vec<Group>,
     /// The servers of each kind.
     pub busy: Vec<Busy>,
@@ -21,14 +21,14 @@ pub struct Outcome {
     pub marks: Vec<Mark>,
 }
 
-/// What the clients of a book found.
+/// What the clients of a recorder found.
 #[derive(Debug)]
 pub struct Group {
     /// The kind of their servers.
     pub kind: usize,
-    /// The server, where there is a book for each; counted over its kind.
+    /// The server, where there is a recorder for each; counted over its kind.
     pub node: Option<u32>,
-    /// The client, where there is a book for each; counted over its server.
+    /// The client, where there is a recorder for each; counted over its server.
     pub client: Option<u32>,
     /// Sessions.
     pub sessions: u64,

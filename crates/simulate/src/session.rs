@@ -76,8 +76,8 @@ pub struct Session {
     pub kind: u32,
     /// Its number among those of its server.
     pub number: u32,
-    /// The book that it is written down in.
-    pub book: u32,
+    /// The recorder that it is written down in.
+    pub recorder: u32,
     /// Of the connection: raised when it is lost, or an attempt is given up.
     pub epoch: u16,
     /// Of the subscription: raised when there is a new one, or none any more.

@@ -244,10 +244,10 @@ fn there_is_a_book_for_each_that_one_was_asked_for() {
     let mut world = cell(30 * S, Vec::new());
     world.kinds[0].count = 3;
     let all = of(&world).1;
-    for (files, books) in [(Files::Node, 3), (Files::Client, 60)] {
+    for (files, recorders) in [(Files::Node, 3), (Files::Client, 60)] {
         world.files = files;
         let outcome = Engine::new(&world).unwrap().finish();
-        assert_eq!(outcome.groups.len(), books);
+        assert_eq!(outcome.groups.len(), recorders);
         let messages: u64 = outcome.groups.iter().map(|it| it.totals.messages).sum();
         assert_eq!(messages, all.messages);
         assert!(

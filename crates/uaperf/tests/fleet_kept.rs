@@ -318,7 +318,7 @@ fn what_an_agent_did_whose_way_broke_is_brought_into_the_result_later() {
     assert!(!evidence.contains("is missing"), "{evidence}");
     // What is whole is kept nowhere any more.
     let listed = lab.said(&["fleet", "collect"]).out;
-    assert_eq!(listed, "no books wait here\n");
+    assert_eq!(listed, "no results wait here\n");
     let told = lab.said(&["fleet", "collect", "run.json"]);
     assert_eq!(told.code, 2, "{}", told.err);
 }

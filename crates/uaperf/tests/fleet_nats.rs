@@ -242,7 +242,7 @@ fn a_token_that_the_broker_does_not_know_and_secrets_in_a_url_are_refused() {
 }
 
 #[test]
-fn a_broker_that_is_back_in_time_costs_nothing_and_one_that_is_not_an_agent_until_its_books_are_collected()
+fn a_broker_that_is_back_in_time_costs_nothing_and_one_that_is_not_an_agent_until_its_results_are_collected()
  {
     let Some(mut lab) = Lab::new() else { return };
     lab.agent("one", "a");

@@ -10,7 +10,7 @@ use crate::support::{json, text};
 use serde_json::Value;
 
 /// The controller and the server stand here, the agent's host there. The network is cut when load has begun, and is there
-/// again when the agent's books are on its disk. `$0` is the program.
+/// again when the agent's results are on its disk. `$0` is the program.
 const LAB: &str = r#"
 set -eu
 dir=$PWD

@@ -10,7 +10,7 @@ use std::net::UdpSocket;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pubsub::discovery::{Asks, Probe, Told};
+use pubsub::discovery::{Announced, Asks, Probe};
 use pubsub::reader::{Part, Reader};
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy};
 use pubsub::view::Known;
@@ -358,7 +358,7 @@ fn a_publisher_answers_probes_for_it_once_in_half_a_second_and_nothing_else() {
         let opened = ring.open(bytes).unwrap();
         let view = View::parse_opened(bytes, opened, Tolerance::NONE).unwrap();
         match view.announcement().unwrap().unwrap().told {
-            Told::MetaData {
+            Announced::MetaData {
                 writer_id,
                 metadata,
                 status,

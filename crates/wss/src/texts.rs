@@ -53,7 +53,7 @@ struct Joined {
 }
 
 /// What this side says.
-enum Said {
+enum Outgoing {
     Message(u32, Vec<u8>),
     /// There will be no (more of a) response to this request, of which there is a part; and why.
     Aborted(u32, StatusCode, Vec<u8>),
@@ -63,7 +63,7 @@ enum Said {
 
 impl Joined {
     /// Takes some of these bytes, at least one.
-    fn take(&mut self, bytes: &mut &[u8]) -> Option<Said> {
+    fn take(&mut self, bytes: &mut &[u8]) -> Option<Outgoing> {
         let size = match self.chunk.get(..8) {
             Some(head) => (chunk::number(head, 4) as usize).max(8),
             None => 8,
@@ -88,17 +88,20 @@ impl Joined {
             }
             Some(b"MSGF") => {
                 self.message.extend_from_slice(body);
-                Some(Said::Message(request, std::mem::take(&mut self.message)))
+                Some(Outgoing::Message(
+                    request,
+                    std::mem::take(&mut self.message),
+                ))
             }
             Some(b"ERRF") => match chunk.get(8..12).map(|it| chunk::number(it, 0)) {
-                Some(TOO_LARGE) => Some(Said::End(1009)),
-                _ => Some(Said::End(1011)),
+                Some(TOO_LARGE) => Some(Outgoing::End(1009)),
+                _ => Some(Outgoing::End(1011)),
             },
-            Some(b"CLOF") => Some(Said::End(1000)),
+            Some(b"CLOF") => Some(Outgoing::End(1000)),
             Some(b"MSGA") => {
                 let status = body.get(..4).map_or(0, |it| chunk::number(it, 0));
                 let part = std::mem::take(&mut self.message);
-                Some(Said::Aborted(request, StatusCode::from(status), part))
+                Some(Outgoing::Aborted(request, StatusCode::from(status), part))
             }
             // Nothing that there is on an open channel.
             _ => {
@@ -224,20 +227,20 @@ impl Texts {
         while !bytes.is_empty() {
             let text = match (self.out.take(&mut bytes), self.role) {
                 // What a client does not ask after all needs no answer.
-                (None, _) | (Some(Said::Aborted(..)), Role::Client) => continue,
-                (Some(Said::End(code)), _) => return Some(code),
-                (Some(Said::Message(request, message)), Role::Client) => {
+                (None, _) | (Some(Outgoing::Aborted(..)), Role::Client) => continue,
+                (Some(Outgoing::End(code)), _) => return Some(code),
+                (Some(Outgoing::Message(request, message)), Role::Client) => {
                     if let Some(handle) = media::handle(&message) {
                         self.waits(handle, request);
                     }
                     media::write(&message).ok()
                 }
-                (Some(Said::Message(request, message)), Role::Server) => {
+                (Some(Outgoing::Message(request, message)), Role::Server) => {
                     let handle = self.answers(request);
                     media::answer(&message, handle, self.most)
                 }
                 // Nothing of it was said yet, so that a ServiceFault says why.
-                (Some(Said::Aborted(request, status, part)), Role::Server) => {
+                (Some(Outgoing::Aborted(request, status, part)), Role::Server) => {
                     let handle = self.answers(request);
                     media::fault(&part, handle, status)
                 }

@@ -252,7 +252,7 @@ impl Guard {
                 share.seats.len(),
                 load.targets.join(", ")
             ),
-            Task::Late(own) => format!("books of {}", own.load),
+            Task::Late(own) => format!("results of {}", own.load),
             Task::Role(role) => format!("{} {}", role.name().1, role.url()),
         };
         let verdict = match &allowed {

@@ -22,7 +22,7 @@ use crate::elsewhere::FromWatch;
 use crate::failure::Failure;
 use crate::fleet::pipe::{self, End, stamp};
 use crate::fleet::shelf::Shelf;
-use crate::fleet::task::{Books, Load, Part, Role, Task, Watches, Word};
+use crate::fleet::task::{AgentResults, Load, Part, Role, Task, Watches, Word};
 use crate::fleet::{VERSION, check, nats};
 use crate::global::Global;
 use crate::interrupt;
@@ -34,7 +34,7 @@ use crate::watch::piped;
 use crate::{landscape, link};
 use guard::Guard;
 
-/// Make a share of the load of a fleet; started by --fleet, on this machine or by ssh
+/// Generate a share of a fleet's load; started by --fleet, on this machine or over ssh
 #[derive(Debug, clap::Args)]
 #[command(after_help = NOTES)]
 pub struct Args {
@@ -75,7 +75,7 @@ enum Inbox {
     End(String),
     Ready(Duration),
     Progress(Vec<u8>),
-    Books(Vec<u8>),
+    Results(Vec<u8>),
     Failed(String),
 }
 
@@ -182,9 +182,9 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         };
         let done = done(&share, &guard, at);
         let letter = match done {
-            Ok(Done { books, on }) => {
+            Ok(Done { results, on }) => {
                 kept = on;
-                Inbox::Books(books)
+                Inbox::Results(results)
             }
             Err(error) => Inbox::Failed(format!("{error:#}")),
         };
@@ -209,7 +209,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 
 /// What came of a task.
 struct Done {
-    books: Vec<u8>,
+    results: Vec<u8>,
     /// Where they are kept, under which name.
     on: Option<(Shelf, String)>,
 }
@@ -250,46 +250,49 @@ fn done(share: &Share, guard: &Guard, at: At<'_>) -> anyhow::Result<Done> {
                 control: at.control,
                 global: at.global,
             };
-            let books = match *role {
+            let results = match *role {
                 Role::Serve(it) => landscape::carry_out(&it, &stage),
                 Role::Watch(it) => watch(&it, &stage),
                 Role::Link(it) => link::carry_out(&it, &stage),
                 other => role::carry_out(other, &stage),
             };
-            ended(books.is_ok())?;
+            ended(results.is_ok())?;
             return Ok(Done {
-                books: books?,
+                results: results?,
                 on: None,
             });
         }
         Task::Late(own) => {
             let shelf = Shelf::of(&own.load)?;
-            let books = shelf.get(&own.kept()).map_err(|error| {
+            let results = shelf.get(&own.kept()).map_err(|error| {
                 let file = shelf.file(&own.kept());
                 Failure::new(format!(
-                    "it has kept no books of this load: {}: {error}",
+                    "it has kept no results of this load: {}: {error}",
                     file.display()
                 ))
             })?;
             return Ok(Done {
-                books,
+                results,
                 on: Some((shelf, own.kept())),
             });
         }
     };
     let own = load.own.clone();
-    let books = carry_out(*load, &share.seats, &at);
-    ended(books.is_ok())?;
-    let books = books?;
+    let results = carry_out(*load, &share.seats, &at);
+    ended(results.is_ok())?;
+    let results = results?;
     // Whoever cannot keep them has done the work all the same.
     let keep = || {
         let shelf = Shelf::of(&own.load)?;
         Shelf::tidy();
-        shelf.put(&own.kept(), &books)?;
+        shelf.put(&own.kept(), &results)?;
         anyhow::Ok((shelf, own.kept()))
     };
     let on = keep().map_err(|error| tell!("warning: results are not kept: {error:#}"));
-    Ok(Done { books, on: on.ok() })
+    Ok(Done {
+        results,
+        on: on.ok(),
+    })
 }
 
 /// Looks for a controller.
@@ -333,7 +336,7 @@ fn hello(guard: &Guard) -> Hello {
 /// How it parts from its controller.
 enum Parting {
     Left {
-        /// Its books are with the controller.
+        /// Its results are with the controller.
         taken: bool,
     },
     Orphaned(String),
@@ -388,7 +391,7 @@ impl Line {
                 Ok(Inbox::End(why)) => self.agent.closed(why),
                 Ok(Inbox::Ready(rest)) => self.agent.ready(nanos(rest)),
                 Ok(Inbox::Progress(bytes)) => self.agent.progress(bytes),
-                Ok(Inbox::Books(bytes)) => self.agent.books(&bytes),
+                Ok(Inbox::Results(bytes)) => self.agent.results(&bytes),
                 Ok(Inbox::Failed(why)) => self.agent.failed(why),
                 Err(RecvTimeoutError::Timeout) => self.agent.handle_timeout(stamp()),
                 Err(RecvTimeoutError::Disconnected) => self.agent.closed("nobody is left"),
@@ -439,7 +442,7 @@ fn writer() -> std::io::Result<Sender<Vec<u8>>> {
     Ok(out)
 }
 
-/// The share carried out: the books, as bytes.
+/// The share carried out: the results, as bytes.
 fn carry_out(task: Load, seats: &[Seat], at: &At<'_>) -> anyhow::Result<Vec<u8>> {
     let At {
         start,
@@ -484,13 +487,13 @@ fn carry_out(task: Load, seats: &[Seat], at: &At<'_>) -> anyhow::Result<Vec<u8>>
         Some(Figure::Missing { .. }) => None,
         None => Some(0),
     };
-    let books = Books {
+    let results = AgentResults {
         part,
         run: serde_json::to_string(&run)?,
         clock_error_ns,
         late_ns: late.load(Ordering::Relaxed),
     };
-    Ok(books.to_bytes()?)
+    Ok(results.to_bytes()?)
 }
 
 /// Passes on what goes on, several at a time; gives the figures when all is over.

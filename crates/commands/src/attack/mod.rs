@@ -22,10 +22,10 @@ use self::permit::Permit;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::interrupt;
-use crate::quick::feed::Teller;
+use crate::quick::feed::FeedSender;
 use crate::{access, advice, quick, sheet};
 
-/// Attack a server of your own, and find out what that does to its good clients
+/// Attack your own server, and measure the effect on its well-behaved clients
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -36,7 +36,7 @@ pub struct Args {
     /// machine's loopback
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["attack"])]
     allow: Vec<String>,
-    /// The host of the server, once more: it is yours; not needed for a plant on this machine's loopback
+    /// Confirm that the server is yours: its host, once more; not needed for a plant on this machine's loopback
     #[arg(long, value_name = "HOST")]
     mine: Option<String>,
     /// Only these: certificates, half-open, unfinished, replayed, malformed, passwords, renewals, browse, history,
@@ -214,18 +214,18 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
 }
 
 /// What the good client does goes to whoever listens.
-fn tell(tellers: &Mutex<BTreeMap<usize, Teller>>, moment: &Moment<'_>) {
+fn tell(tellers: &Mutex<BTreeMap<usize, FeedSender>>, moment: &Moment<'_>) {
     let progress = moment.progress;
     let mut tellers = tellers.lock().unwrap_or_else(PoisonError::into_inner);
     if !tellers.contains_key(&moment.place) {
-        let new = Teller::of("attack", moment.kind.name());
+        let new = FeedSender::of("attack", moment.kind.name());
         tellers.extend(new.map(|it| (moment.place, it)));
     }
-    let Some(teller) = tellers.get_mut(&moment.place) else {
+    let Some(feed_sender) = tellers.get_mut(&moment.place) else {
         return;
     };
-    teller.attacked(moment.part, moment.attacks);
-    teller.follow(progress);
+    feed_sender.attacked(moment.part, moment.attacks);
+    feed_sender.follow(progress);
 }
 
 fn sheet(args: &Args, target: &Target, process: &Result<Process, String>) -> Sheet {

@@ -19,22 +19,22 @@ const TRY_LATER: u8 = 3;
 const UNAUTHORIZED: u8 = 6;
 
 /// Answers from a folder of authorities.
-pub struct Desk {
+pub struct RevocationAnswers {
     folder: Folder,
     authorities: Vec<One>,
     /// How long an answer of OCSP is good.
     valid: Duration,
-    indexes: Mutex<HashMap<String, Seen<Index>>>,
-    lists: Mutex<HashMap<String, Seen<Vec<u8>>>>,
+    indexes: Mutex<HashMap<String, Cached<Index>>>,
+    lists: Mutex<HashMap<String, Cached<Vec<u8>>>>,
 }
 
 /// What was read of a file, and how that looked then.
-struct Seen<T> {
+struct Cached<T> {
     as_of: (SystemTime, u64),
     read: Arc<T>,
 }
 
-impl Desk {
+impl RevocationAnswers {
     /// Reads who the authorities are.
     pub fn new(folder: Folder, valid: Duration) -> anyhow::Result<Self> {
         Ok(Self {
@@ -90,7 +90,7 @@ impl Desk {
     }
 }
 
-impl Answers for Desk {
+impl Answers for RevocationAnswers {
     fn list(&self, path: &str) -> Reply {
         let name = path.strip_prefix('/').unwrap_or_default();
         let name = name.strip_suffix(".crl").unwrap_or_default();
@@ -123,7 +123,7 @@ impl Answers for Desk {
 
 /// What is in a file, read when it changes.
 fn current<T>(
-    seen: &Mutex<HashMap<String, Seen<T>>>,
+    seen: &Mutex<HashMap<String, Cached<T>>>,
     name: &str,
     file: &Path,
     read: impl FnOnce() -> anyhow::Result<T>,
@@ -138,7 +138,7 @@ fn current<T>(
         return Ok(Arc::clone(&it.read));
     }
     let read = Arc::new(read()?);
-    let it = Seen {
+    let it = Cached {
         as_of,
         read: Arc::clone(&read),
     };

@@ -14,7 +14,7 @@ use revocation::{Address, Outage, Responder, Trouble};
 use serde::Serialize;
 
 use super::folder::Folder;
-use super::responder::Desk;
+use super::responder::RevocationAnswers;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::screen::{self, tell};
@@ -71,7 +71,7 @@ fn outage(text: &str) -> Result<Outage, String> {
 }
 
 #[derive(Debug, Serialize)]
-struct Told {
+struct Summary {
     format: &'static str,
     version: u32,
     listen: String,
@@ -99,8 +99,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         errors: share,
         outages: args.outage,
     };
-    let desk = Box::new(Desk::new(folder, args.valid)?);
-    let responder = Responder::bind(at, desk, trouble).map_err(|error| {
+    let answers = Box::new(RevocationAnswers::new(folder, args.valid)?);
+    let responder = Responder::bind(at, answers, trouble).map_err(|error| {
         Failure::new(format!("cannot listen at {at}: {error}"))
             .hint("--listen ADDRESS:PORT with an address of this host and a free port, or port 0")
     })?;
@@ -115,7 +115,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     responder.run(|| over() || stop.load(Ordering::Relaxed))?;
     let account = responder.account();
     let count = |it: &AtomicU64| it.load(Ordering::Relaxed);
-    let told = Told {
+    let told = Summary {
         format: "uaperf-ca",
         version: 1,
         listen,
@@ -135,7 +135,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-fn write(out: &mut String, it: &Told) -> std::fmt::Result {
+fn write(out: &mut String, it: &Summary) -> std::fmt::Result {
     writeln!(
         out,
         "{} answers of OCSP, {} lists, {} errors and {} left without an answer on purpose, {} refused",

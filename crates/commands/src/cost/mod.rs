@@ -1,8 +1,8 @@
 //! `uaperf cost`: what a server spends on each thing that it does or holds, by slopes over sweeps.
 
 mod design;
-mod kept;
 mod picture;
+mod saved;
 mod several;
 mod table;
 
@@ -19,7 +19,7 @@ use plan::unit::duration;
 use record::Run;
 use record::run::{Kind, Phase, UsageSeries};
 
-pub use self::kept::page as kept_page;
+pub use self::saved::page as kept_page;
 
 use self::design::{Pace, Per};
 use self::table::{Cost, FORMAT, Point, Table, VERSION};
@@ -32,7 +32,7 @@ use crate::screen::{self, tell};
 use crate::time_limit;
 use crate::{results, written};
 
-/// Find out what a server spends on each Read, value, notification, connection, session, subscription and item
+/// Measure what a server spends on each Read, value, notification, connection, session, subscription and item
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -49,7 +49,7 @@ impl Started {
 }
 
 /// What became of a server.
-struct Told {
+struct NamedTable {
     name: String,
     table: Result<Table, String>,
 }
@@ -82,7 +82,7 @@ pub fn run(args: &Args, control: &Control, global: &Global) -> anyhow::Result<Ex
         if let (Err(why), true) = (&table, args.json || !args.quiet) {
             tell!("{name}: {why}");
         }
-        all.push(Told { name, table });
+        all.push(NamedTable { name, table });
     }
     let mut text = String::new();
     draw(&mut text, &all)?;
@@ -102,7 +102,7 @@ pub fn run(args: &Args, control: &Control, global: &Global) -> anyhow::Result<Ex
         true => screen::json(&mut out, &tables)?,
         false => out.write_all(text.as_bytes())?,
     }
-    let measured = |it: &Told| match &it.table {
+    let measured = |it: &NamedTable| match &it.table {
         Ok(table) => table.costs.iter().any(Cost::was_measured),
         Err(_) => false,
     };
@@ -203,7 +203,7 @@ fn table(name: &str, args: &Args, control: &Control, global: &Global) -> anyhow:
 }
 
 /// As tables of Markdown, for docs/costs.md.
-fn draw(out: &mut String, all: &[Told]) -> fmt::Result {
+fn draw(out: &mut String, all: &[NamedTable]) -> fmt::Result {
     let measured: Vec<(&str, &Table)> = all
         .iter()
         .filter_map(|it| Some((it.name.as_str(), it.table.as_ref().ok()?)))

@@ -15,7 +15,7 @@ use crate::screen::{self, plain};
 #[derive(Debug, clap::Args)]
 #[group(id = "on-lan")]
 pub struct Args {
-    /// Ask this network who is there (multicast DNS, Part 12 Annex C); nothing else is sent, and nobody connected to
+    /// Search this network for servers (multicast DNS, Part 12 Annex C); nothing else is sent, and nobody connected to
     #[arg(long, conflicts_with_all = ["url", "repeat", "timeout", "proxy", "pcap"])]
     lan: bool,
     /// How long to listen for answers

@@ -10,7 +10,7 @@ use plan::unit::duration::{self, nanos};
 
 use super::piped::{CLOSEST, LATE, Looks, known};
 use super::speech::{FromWatch, Hello};
-use super::{Desk, Known, Site};
+use super::{Known, SamplerHandle, Site};
 use crate::fleet::pipe::stamp;
 use crate::fleet::{Crew, Role, Spec, Task, VERSION, Watches, places, resolved};
 use crate::screen::plain;
@@ -24,7 +24,7 @@ pub fn open(
     spec: &Spec,
     what: &str,
     every: Duration,
-    desk: Desk,
+    handle: SamplerHandle,
 ) -> Result<(Known, JoinHandle<()>), String> {
     let text = |error: anyhow::Error| format!("{error:#}");
     let every = every.max(CLOSEST);
@@ -38,7 +38,7 @@ pub fn open(
     let crew = Crew::start(&places, PathBuf::new(), Settings::default());
     let mut line = Line {
         crew: crew.map_err(|error| error.to_string())?,
-        looks: Looks::new(desk, every),
+        looks: Looks::new(handle, every),
     };
     let hello = line.open(what)?;
     let known = known(site, from, hello, every);
@@ -68,7 +68,7 @@ impl Line {
                 unpack(&bytes).map(Some).map_err(|error| error.to_string())
             }
             // It has ended as it was told, or because there is nothing to look at any more.
-            Some(Some(Event::Books { .. })) => Err("it looks no more".to_owned()),
+            Some(Some(Event::Results { .. })) => Err("it looks no more".to_owned()),
             Some(Some(Event::Gathered | Event::Start { .. }) | None) => Ok(None),
         }
     }

@@ -55,12 +55,12 @@ pub struct Elsewhere {
 }
 
 /// What a thread that looks has.
-struct Desk {
+struct SamplerHandle {
     course: Arc<Mutex<SampleCourse>>,
     stopped: Receiver<()>,
 }
 
-impl Desk {
+impl SamplerHandle {
     fn tell(&self, event: Event) {
         lock(&self.course).push(event);
     }
@@ -81,15 +81,15 @@ impl Elsewhere {
     /// Looks once, and goes on doing so; refused where that is of no use. `every` is the time between two looks.
     pub fn open(site: &Site, every: Duration) -> anyhow::Result<Self> {
         let (stop, stopped) = channel();
-        let desk = Desk {
+        let handle = SamplerHandle {
             course: Arc::default(),
             stopped,
         };
-        let course = Arc::clone(&desk.course);
+        let course = Arc::clone(&handle.course);
         let (known, thread) = match site {
-            Site::Prometheus { page, name } => scrape::open(site, page, name.as_deref(), every, desk),
-            Site::Ssh { way, what } => piped::open(site, way, what, every, desk),
-            Site::Nats { spec, what } => brokered::open(site, spec, what, every, desk),
+            Site::Prometheus { page, name } => scrape::open(site, page, name.as_deref(), every, handle),
+            Site::Ssh { way, what } => piped::open(site, way, what, every, handle),
+            Site::Nats { spec, what } => brokered::open(site, spec, what, every, handle),
         }
         .map_err(|why| {
             let hint = match site {

@@ -9,7 +9,7 @@ use fleet::{Bands, Exchange, Stamp};
 use plan::unit::duration::{self, nanos};
 
 use super::speech::{FromWatch, Hello, ToWatch};
-use super::{Desk, Event, Known, Point, Site};
+use super::{Event, Known, Point, SamplerHandle, Site};
 use crate::fleet::carrier::{Came, Carrier, program};
 use crate::fleet::pipe::stamp;
 use crate::fleet::{VERSION, Way};
@@ -31,7 +31,7 @@ pub fn open(
     way: &Way,
     what: &str,
     every: Duration,
-    desk: Desk,
+    handle: SamplerHandle,
 ) -> Result<(Known, JoinHandle<()>), String> {
     let every = every.max(CLOSEST);
     let (post, letters) = channel();
@@ -45,7 +45,7 @@ pub fn open(
         carrier,
         letters,
         bands: Bands::default(),
-        looks: Looks::new(desk, every),
+        looks: Looks::new(handle, every),
     };
     let hello = match line.open() {
         Ok(hello) => hello,
@@ -71,7 +71,7 @@ struct Line {
 
 /// What comes of somebody who looks there.
 pub struct Looks {
-    desk: Desk,
+    handle: SamplerHandle,
     /// The time between two looks.
     pub every: Duration,
     heard: Instant,
@@ -85,9 +85,9 @@ pub struct Looks {
 
 impl Looks {
     /// None came yet.
-    pub fn new(desk: Desk, every: Duration) -> Self {
+    pub fn new(handle: SamplerHandle, every: Duration) -> Self {
         Self {
-            desk,
+            handle,
             every,
             heard: Instant::now(),
             late: Instant::now(),
@@ -109,12 +109,12 @@ impl Looks {
                     task.name = plain(&task.name);
                 }
                 let Some((at, error)) = ours(bands, at, came) else {
-                    self.desk
+                    self.handle
                         .gap("the clocks contradict each other: one was stopped".to_owned());
                     return;
                 };
                 self.last = Some(at);
-                self.desk.tell(Event::Point(Box::new(Point {
+                self.handle.tell(Event::Point(Box::new(Point {
                     at,
                     error,
                     clock_ns: None,
@@ -129,7 +129,7 @@ impl Looks {
 
     /// Nothing more comes.
     pub fn end(&mut self, why: String) {
-        self.desk.gap(why);
+        self.handle.gap(why);
         self.ended = true;
     }
 
@@ -138,14 +138,14 @@ impl Looks {
         let silent = self.heard.elapsed();
         if silent > LATE + self.every && self.late.elapsed() > Duration::from_secs(1) {
             self.late = Instant::now();
-            self.desk
+            self.handle
                 .gap("no look came; the network or the host may be down".to_owned());
         }
     }
 
     /// Whether nobody wants looks any more.
     pub fn is_stopped(&self) -> bool {
-        self.desk.stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Empty)
+        self.handle.stopped.try_recv() != Err(std::sync::mpsc::TryRecvError::Empty)
     }
 }
 

@@ -4,10 +4,10 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use observe::{Page, Told};
+use observe::{ExportedFigures, Page};
 use revocation::{Address, exchange};
 
-use super::{Desk, Event, Known, Point, Site};
+use super::{Event, Known, Point, SamplerHandle, Site};
 use crate::screen::plain;
 
 /// Exporters look at their machine when they are asked, which costs it: so often at most.
@@ -23,7 +23,7 @@ pub fn open(
     page: &Address,
     name: Option<&str>,
     every: Duration,
-    desk: Desk,
+    handle: SamplerHandle,
 ) -> Result<(Known, JoinHandle<()>), String> {
     let every = every.max(CLOSEST);
     let (told, point) = look(page, name, every)?;
@@ -39,16 +39,16 @@ pub fn open(
         machine: None,
         every,
     };
-    desk.tell(point);
+    handle.tell(point);
     let (page, name) = (page.clone(), name.map(str::to_owned));
     let thread = std::thread::Builder::new().name("scrape".into());
     let thread = thread
-        .spawn(move || scrape_until(&page, name.as_deref(), every, &desk))
+        .spawn(move || scrape_until(&page, name.as_deref(), every, &handle))
         .map_err(|error| error.to_string())?;
     Ok((known, thread))
 }
 
-fn scrape_until(page: &Address, name: Option<&str>, every: Duration, desk: &Desk) {
+fn scrape_until(page: &Address, name: Option<&str>, every: Duration, handle: &SamplerHandle) {
     let mut next = Instant::now() + every;
     loop {
         // A look that would come late is left out, so that those that come stay at their times.
@@ -58,10 +58,10 @@ fn scrape_until(page: &Address, name: Option<&str>, every: Duration, desk: &Desk
         }
         let wait = next.saturating_duration_since(now);
         // Anything but a timeout ends it.
-        let goes_on = desk.stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
+        let goes_on = handle.stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
         match look(page, name, every) {
-            Ok((_, point)) => desk.tell(point),
-            Err(why) => desk.gap(why),
+            Ok((_, point)) => handle.tell(point),
+            Err(why) => handle.gap(why),
         }
         if !goes_on {
             return;
@@ -69,7 +69,11 @@ fn scrape_until(page: &Address, name: Option<&str>, every: Duration, desk: &Desk
     }
 }
 
-fn look(page: &Address, name: Option<&str>, every: Duration) -> Result<(Told, Event), String> {
+fn look(
+    page: &Address,
+    name: Option<&str>,
+    every: Duration,
+) -> Result<(ExportedFigures, Event), String> {
     let began = Instant::now();
     let (least, most) = PATIENCE;
     let until = began + every.clamp(least, most);

@@ -42,7 +42,7 @@ Examples:
 
 /// What is told of all of them.
 #[derive(Serialize)]
-struct Told {
+struct Summary {
     agents: Vec<Agent>,
     /// Agents that are there, and of this version.
     good: usize,
@@ -119,7 +119,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         .map(|((place, known), wrong)| told(place, known, wrong, now))
         .collect();
     let good = agents.iter().filter(|it| it.wrong.is_none()).count();
-    let told = Told { good, agents };
+    let told = Summary { good, agents };
     screen::print(&told, args.json, write_screen)?;
     Ok(match told.good == told.agents.len() {
         true => ExitCode::SUCCESS,
@@ -157,7 +157,7 @@ fn told(place: Place, known: Known, wrong: Option<String>, now: u64) -> Agent {
     }
 }
 
-fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
+fn write_screen(out: &mut String, told: &Summary) -> std::fmt::Result {
     for agent in &told.agents {
         let known = [
             agent.host.clone(),

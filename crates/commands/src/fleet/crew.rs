@@ -56,17 +56,17 @@ impl Crew {
         let thread = std::thread::Builder::new().name("fleet".into());
         let thread = thread.spawn(move || {
             let controller = Controller::new(VERSION, places.len(), settings, stamp());
-            let mut desk = Desk {
+            let mut controller_thread = ControllerThread {
                 carriers: Vec::new(),
                 station: Station::default(),
                 controller,
                 tell,
             };
-            desk.open(&places, &pki, &post);
+            controller_thread.open(&places, &pki, &post);
             // The controller's own end: whoever had its letters is gone.
             drop(post);
-            desk.work(&letters);
-            desk.close();
+            controller_thread.work(&letters);
+            controller_thread.close();
         })?;
         Ok(Self {
             inbox,
@@ -111,12 +111,12 @@ impl Crew {
         self.say(Inbox::Word(agent, bytes));
     }
 
-    /// An agent's books are kept.
+    /// An agent's results are kept.
     pub fn taken(&self, agent: usize) {
         self.say(Inbox::Taken(agent));
     }
 
-    /// An agent's books came, and cannot be kept here: it keeps its own.
+    /// An agent's results came, and cannot be kept here: it keeps its own.
     pub fn leave(&self, agent: usize) {
         self.say(Inbox::Leave(agent));
     }
@@ -173,7 +173,7 @@ impl Carried {
 }
 
 /// What the thread has before it.
-struct Desk {
+struct ControllerThread {
     carriers: Vec<Option<Carried>>,
     /// Those that a broker carries.
     station: Station,
@@ -181,7 +181,7 @@ struct Desk {
     tell: Sender<Event>,
 }
 
-impl Desk {
+impl ControllerThread {
     fn open(&mut self, places: &[Place], pki: &std::path::Path, post: &Sender<Inbox>) {
         for (n, place) in places.iter().enumerate() {
             let post = post.clone();

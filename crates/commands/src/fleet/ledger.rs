@@ -1,4 +1,4 @@
-//! What a controller writes down of a load before it begins, so that its result can be made of books that come late.
+//! What a controller writes down of a load before it begins, so that its result can be made of results that come late.
 
 use std::io;
 
@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use super::VERSION;
 use super::shelf::Shelf;
-use super::task::{Books, Own};
+use super::task::{AgentResults, Own};
 use crate::failure::Failure;
 
 /// A load that was shared out.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Of the program: books are read by the same one only.
+    /// Of the program: results are read by the same one only.
     pub version: String,
     /// Its name.
     pub load: String,
@@ -48,7 +48,7 @@ pub struct Agent {
     pub host: Host,
 }
 
-/// Under which name it lies beside the books.
+/// Under which name it lies beside the results.
 const FILE: &str = "ledger.json";
 
 impl Ledger {
@@ -71,7 +71,7 @@ impl Ledger {
             serde_json::from_slice(&text).with_context(|| file.display().to_string())?;
         if ledger.version != VERSION {
             return Err(Failure::new(format!(
-                "{} was written by uaperf {} (want {VERSION}, as here): books are read by the same program",
+                "{} was written by uaperf {} (want {VERSION}, as here): results are read by the same program",
                 file.display(),
                 ledger.version
             ))
@@ -80,7 +80,7 @@ impl Ledger {
         Ok(Some(ledger))
     }
 
-    /// Which books are an agent's.
+    /// Which results are an agent's.
     pub fn own(&self, agent: usize) -> Own {
         Own {
             load: self.load.clone(),
@@ -88,9 +88,9 @@ impl Ledger {
         }
     }
 
-    /// The books of an agent, if they came.
-    pub fn taken(&self, shelf: &Shelf, agent: usize) -> Option<Books> {
+    /// The results of an agent, if they came.
+    pub fn taken(&self, shelf: &Shelf, agent: usize) -> Option<AgentResults> {
         let bytes = shelf.get(&self.own(agent).taken()).ok()?;
-        Books::of_bytes(&bytes).ok()
+        AgentResults::of_bytes(&bytes).ok()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The state machines are those of the crate `fleet`. Here are the processes that carry their frames ([`carrier`], [`pipe`]) and a
 //! broker that does ([`nats`]), the thread that drives the controller ([`crew`]), how a phase becomes shares ([`shared`]), and
-//! the books of all agents one outcome again ([`sum`]). A publisher here and listeners there have [`roles`]. Books lie on disk
+//! the results of all agents one outcome again ([`sum`]). A publisher here and listeners there have [`roles`]. Results lie on disk
 //! until they are taken ([`shelf`], [`ledger`]). The agent's side is the module `agent`; what is served to clients of others is
 //! a `landscape`; `uaperf fleet` is `fleet_command`.
 
@@ -44,11 +44,11 @@ use crate::failure::Failure;
 #[group(id = "hosts")]
 #[command(next_help_heading = "Load")]
 pub struct Args {
-    /// Share the sessions out to agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf,
-    /// nats:TAG or nats:TAG/NAME (agents that wait at the broker of UAPERF_NATS_URL); with *N behind it so many times the sessions of others, with *cores by its processors
+    /// Distribute the sessions among agents: local:N (processes on this machine), ssh:host, ssh:user@host, ssh:host:/path/to/uaperf,
+    /// nats:TAG or nats:TAG/NAME (agents that wait at the broker of UAPERF_NATS_URL); with *N behind it N times the sessions of others, with *cores in proportion to its processors
     #[arg(long, value_name = "SPEC", value_delimiter = ',')]
     fleet: Vec<Spec>,
-    /// Agents stop their load by themselves when they hear nothing for so long
+    /// Agents stop their load when they hear nothing from the controller for this long
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = orphan, requires = "fleet")]
     orphan: Duration,
 }

@@ -22,7 +22,7 @@ pub enum Came {
     /// An agent said what goes on.
     Progress(usize, Vec<u8>),
     /// What came of its role.
-    Books(usize, Vec<u8>),
+    Results(usize, Vec<u8>),
     /// Nothing more comes of an agent.
     Gone(usize),
     /// Nothing yet.
@@ -158,7 +158,7 @@ impl Roles {
                 Came::Nothing
             }
             Some(Some(Event::Progress { agent, bytes })) => Came::Progress(agent, bytes),
-            Some(Some(Event::Books { agent, bytes })) => Came::Books(agent, bytes),
+            Some(Some(Event::Results { agent, bytes })) => Came::Results(agent, bytes),
             Some(Some(Event::Failed { agent, why })) => {
                 tell!(
                     "warning: agent {} could not do its part: {why}",
@@ -196,7 +196,7 @@ impl Roles {
         standings.get(agent)?.bands.utc(at_ns)
     }
 
-    /// All of them, as results say it; their books are kept now.
+    /// All of them, as results say it; their results are kept now.
     pub fn end(self) -> Vec<Host> {
         let standings = self.fleet.crew.standings();
         let each = self.fleet.places.iter().zip(&standings);

@@ -1,4 +1,4 @@
-//! A phase that agents share: shares for all of them, and their books as one outcome.
+//! A phase that agents share: shares for all of them, and their results as one outcome.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use super::ledger::{self, Ledger};
 use super::nats;
 use super::shelf::{self, Shelf};
 use super::spec::{Place, Spec, Way, places};
-use super::sum::{Shared, Told, add_up};
-use super::task::{Books, Load, Task};
+use super::sum::{AgentResult, Shared, add_up};
+use super::task::{AgentResults, Load, Task};
 use super::{Args, VERSION};
 use crate::failure::Failure;
 use crate::global::Global;
@@ -54,7 +54,7 @@ pub struct Fleet {
 /// Why an agent gives nothing.
 #[derive(Debug, Clone)]
 pub(super) enum Gone {
-    /// It is not heard any more, and may have books: when, and why.
+    /// It is not heard any more, and may have results: when, and why.
     Lost(String),
     /// It said that it cannot, and why.
     Failed(String),
@@ -238,7 +238,7 @@ impl Fleet {
         let kept = ledger.keep().map_err(|error| warn(&error)).ok();
         let kept = kept.map(|shelf| (ledger, shelf));
         self.crew.share(shares);
-        let mut books: Vec<Option<Books>> = hands.iter().map(|_| None).collect();
+        let mut results: Vec<Option<AgentResults>> = hands.iter().map(|_| None).collect();
         let mut start = None;
         let mut stopped = false;
         loop {
@@ -257,9 +257,9 @@ impl Fleet {
                         progress(it);
                     }
                 }
-                Some(Some(Event::Books { agent, bytes })) => {
-                    // Books that cannot be read are not taken: the agent keeps them.
-                    let told = match Books::of_bytes(&bytes) {
+                Some(Some(Event::Results { agent, bytes })) => {
+                    // Results that cannot be read are not taken: the agent keeps them.
+                    let told = match AgentResults::of_bytes(&bytes) {
                         Ok(told) => told,
                         Err(error) => {
                             self.crew.leave(agent);
@@ -277,7 +277,7 @@ impl Fleet {
                             self.crew.leave(agent);
                         }
                     }
-                    if let Some(place) = books.get_mut(agent) {
+                    if let Some(place) = results.get_mut(agent) {
                         *place = Some(told);
                     }
                 }
@@ -286,7 +286,7 @@ impl Fleet {
                 Some(Some(_)) => {}
             }
         }
-        if books.iter().all(Option::is_none) {
+        if results.iter().all(Option::is_none) {
             if control.is_stopped() {
                 // Nobody has begun.
                 kept.iter().for_each(|(_, shelf)| shelf.clear());
@@ -311,7 +311,7 @@ impl Fleet {
             });
         }
         let shape = (start, looked.len());
-        Ok(self.put_together(phase, &hands, books, shape, kept))
+        Ok(self.put_together(phase, &hands, results, shape, kept))
     }
 
     /// A share, signed for an agent that wants that.
@@ -324,7 +324,7 @@ impl Fleet {
         self.crew.signed(agent, seats, task)
     }
 
-    /// Asks agents of a load for the books that they have kept; whoever takes them keeps them before the agents need to
+    /// Asks agents of a load for the results that they have kept; whoever takes them keeps them before the agents need to
     /// keep them no more. Gives those that have none, and why.
     pub fn late(
         ledger: &Ledger,
@@ -354,7 +354,7 @@ impl Fleet {
             }
             match fleet.crew.next(LOOK_UP) {
                 None | Some(Some(Event::Over)) => break,
-                Some(Some(Event::Books { agent, bytes })) => {
+                Some(Some(Event::Results { agent, bytes })) => {
                     keep(who(agent), &bytes)?;
                     fleet.crew.taken(agent);
                 }
@@ -370,7 +370,7 @@ impl Fleet {
         self,
         phase: &Phase,
         hands: &[Vec<Seat>],
-        books: Vec<Option<Books>>,
+        results: Vec<Option<AgentResults>>,
         (start, targets): (Option<u64>, usize),
         mut kept: Option<(Ledger, Shelf)>,
     ) -> (Outcome, Shared) {
@@ -390,7 +390,7 @@ impl Fleet {
             let mut is_whole = true;
             for (host, gone) in hosts.iter_mut().zip(&self.gone) {
                 if host.sessions > 0 && gone.as_ref().is_some_and(Gone::is_lost) {
-                    host.books = Some(ledger.load.clone());
+                    host.results = Some(ledger.load.clone());
                     is_whole = false;
                 }
             }
@@ -403,10 +403,10 @@ impl Fleet {
                 false => drop(ledger.keep().map_err(|error| warn(&error))),
             }
         }
-        let told = hosts.into_iter().zip(books);
-        let told = told.map(|(host, books)| Told {
+        let told = hosts.into_iter().zip(results);
+        let told = told.map(|(host, results)| AgentResult {
             host,
-            books,
+            results,
             late: false,
         });
         add_up(phase, targets, (origin, began), told.collect())

@@ -1,4 +1,4 @@
-//! Books on disk: an agent's own until the controller has taken them, and a controller's until its result is whole.
+//! Results on disk: an agent's own until the controller has taken them, and a controller's until its result is whole.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The books of all agents as one outcome, and what is to be said of each.
+//! The results of all agents as one outcome, and what is to be said of each.
 
 use std::time::{Instant, SystemTime};
 
@@ -8,15 +8,15 @@ use plan::Phase;
 use plan::unit::duration::nanos;
 use record::run::{Figure, Host, Kind, Run};
 
-use super::task::Books;
+use super::task::AgentResults;
 
 /// An agent at the end.
 #[derive(Debug)]
-pub struct Told {
+pub struct AgentResult {
     /// Who it was, with its sessions and its clock; why nothing is known of what it did.
     pub host: Host,
     /// What it told.
-    pub books: Option<Books>,
+    pub results: Option<AgentResults>,
     /// It told that when the load was long over, and nobody had told it to stop.
     pub late: bool,
 }
@@ -61,7 +61,7 @@ impl Shared {
         }
     }
 
-    /// Whether a note is one of these about a phase: another one takes its place when books came late.
+    /// Whether a note is one of these about a phase: another one takes its place when results came late.
     pub fn is_note(text: &str, phase: Option<&str>) -> bool {
         let of = phase.map_or_else(String::new, |name| format!("{name}: "));
         text.strip_prefix(&of)
@@ -77,7 +77,7 @@ pub fn add_up(
     phase: &Phase,
     targets: usize,
     (origin, began): (Instant, SystemTime),
-    agents: Vec<Told>,
+    agents: Vec<AgentResult>,
 ) -> (Outcome, Shared) {
     let mut outcome = Outcome::blank(phase, targets, origin, began);
     let mut shared = Shared {
@@ -86,17 +86,17 @@ pub fn add_up(
         clock_error: Figure::Known(0),
         spread_ns: None,
     };
-    let books = || agents.iter().filter_map(|it| it.books.as_ref());
-    let planned: u64 = books().map(|it| it.part.planned()).sum();
+    let results = || agents.iter().filter_map(|it| it.results.as_ref());
+    let planned: u64 = results().map(|it| it.part.planned()).sum();
     let sessions: u64 = agents.iter().map(|it| it.host.sessions).sum();
     let mut bounds = Vec::new();
-    for Told {
+    for AgentResult {
         mut host,
-        books,
+        results,
         late,
     } in agents
     {
-        let began_late = books.as_ref().map_or(0, |it| it.late_ns);
+        let began_late = results.as_ref().map_or(0, |it| it.late_ns);
         if began_late > 0
             && let Figure::Known(error) = &mut host.clock.begin_error_ns
         {
@@ -118,24 +118,24 @@ pub fn add_up(
                 why: why.clone(),
             });
         }
-        if let Some(books) = books {
+        if let Some(results) = results {
             host.offered_share = match planned {
                 0 => host.sessions as f64 / sessions.max(1) as f64,
-                all => books.part.planned() as f64 / all as f64,
+                all => results.part.planned() as f64 / all as f64,
             };
-            shared.clock_error = match (&shared.clock_error, books.clock_error_ns) {
+            shared.clock_error = match (&shared.clock_error, results.clock_error_ns) {
                 (Figure::Known(most), Some(error)) => Figure::Known(error.max(*most)),
                 (Figure::Known(_), None) => {
                     Figure::missing("a server does not tell an agent its time")
                 }
                 (missing, _) => missing.clone(),
             };
-            tell_of(&mut host, &books.run);
+            tell_of(&mut host, &results.run);
             let stopped = outcome.stopped;
-            if let Some(after_ns) = books.part.stopped_at().filter(|_| late) {
+            if let Some(after_ns) = results.part.stopped_at().filter(|_| late) {
                 shared.missing.extend(cut(phase, &host.name, after_ns));
             }
-            outcome.add(books.part);
+            outcome.add(results.part);
             if late {
                 // Nobody stopped all of them.
                 outcome.stopped = stopped;

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 pub enum Task {
     /// Its share of a load.
     Load(Box<Load>),
-    /// Give the books that it has kept of this one.
+    /// Give the results that it has kept of this one.
     Late(Own),
     /// What it does beside others that do something else.
     Role(Box<Role>),
@@ -158,7 +158,7 @@ pub enum Hint {
     Ended,
 }
 
-/// Which books are meant.
+/// Which results are meant.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Own {
     /// The name of the load.
@@ -182,7 +182,7 @@ impl Own {
 /// A load, of which each agent has a share.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Load {
-    /// Where its books are kept.
+    /// Where its results are kept.
     pub own: Own,
     /// The command.
     pub service: String,
@@ -196,14 +196,14 @@ pub struct Load {
     pub password: Option<String>,
 }
 
-/// The format of [`Books`] and of all that is in them: another one whenever a field comes, goes or changes its place,
+/// The format of [`AgentResults`] and of all that is in them: another one whenever a field comes, goes or changes its place,
 /// as bytes of one cannot be read as the other.
 const FORMAT: u32 = 2;
 
-/// How bytes of books begin; the format follows.
+/// How bytes of results begin; the format follows.
 const MARK: &[u8] = b"uaperf books ";
 
-impl Books {
+impl AgentResults {
     /// As bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FrameError> {
         let mut bytes = MARK.to_vec();
@@ -222,18 +222,18 @@ impl Books {
             marked.map_or((1, bytes), |(it, rest)| (u32::from_le_bytes(*it), rest));
         if format != FORMAT {
             return Err(Failure::new(format!(
-                "the books are of format {format}, of another build of uaperf (want {FORMAT}, as here)"
+                "the results are of format {format}, of another build of uaperf (want {FORMAT}, as here)"
             ))
-            .hint("both sides want the same program; collect older books with the one that wrote them")
+            .hint("both sides want the same program; collect older results with the one that wrote them")
             .into());
         }
-        unpack(rest).context("the books are damaged")
+        unpack(rest).context("the results are damaged")
     }
 }
 
 /// What became of it.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Books {
+pub struct AgentResults {
     /// The figures.
     pub part: load::engine::Part,
     /// The agent's own result, as JSON: its machine, its resources, its verdict.
@@ -291,8 +291,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn books_of_another_build_are_refused_with_their_format() {
-        let refused = |bytes: &[u8]| Books::of_bytes(bytes).unwrap_err().to_string();
+    fn results_of_another_build_are_refused_with_their_format() {
+        let refused = |bytes: &[u8]| AgentResults::of_bytes(bytes).unwrap_err().to_string();
         // Those of builds before formats had numbers began with their figures.
         assert!(refused(&[3, 0, 7, 1]).contains("format 1, of another build"));
         let mut later = MARK.to_vec();

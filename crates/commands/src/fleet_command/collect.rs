@@ -18,8 +18,8 @@ use crate::failure::Failure;
 use crate::fleet::ledger::Ledger;
 use crate::fleet::shared::Fleet;
 use crate::fleet::shelf::{self, Shelf};
-use crate::fleet::sum::{Shared, Told, add_up};
-use crate::fleet::task::Books;
+use crate::fleet::sum::{AgentResult, Shared, add_up};
+use crate::fleet::task::AgentResults;
 use crate::global::Global;
 use crate::screen::{self, tell};
 use crate::{interrupt, quick, written};
@@ -65,7 +65,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
             (run, vec![late.shelf], wanted)
         }
         false if args.out.is_some() => {
-            let told = "--out: books come into the result that lacks them (want FILE alone)";
+            let told = "--out: results come into the result that lacks them (want FILE alone)";
             return Err(Failure::usage(told).into());
         }
         false => {
@@ -74,7 +74,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         }
     };
     let kept = written::keep(&run, &wanted);
-    if kept.lost.is_none() && run.hosts.iter().all(|it| it.books.is_none()) {
+    if kept.lost.is_none() && run.hosts.iter().all(|it| it.results.is_none()) {
         shelves.iter().for_each(Shelf::clear);
     }
     if let Some(file) = &kept.file {
@@ -94,7 +94,7 @@ fn into_file(file: &Path, control: &Control, global: &Global) -> anyhow::Result<
     let mut run = Run::read(file).map_err(|error| Failure::usage(error.to_string()))?;
     let mut loads: Vec<(usize, String)> = Vec::new();
     for host in &run.hosts {
-        if let Some(load) = &host.books
+        if let Some(load) = &host.results
             && !loads.iter().any(|(_, it)| it == load)
         {
             loads.push((host.phase, load.clone()));
@@ -102,7 +102,7 @@ fn into_file(file: &Path, control: &Control, global: &Global) -> anyhow::Result<
     }
     if loads.is_empty() {
         return Err(Failure::usage(format!(
-            "{}: no agent is missing of whom books could come",
+            "{}: no agent is missing of whom results could come",
             file.display()
         ))
         .into());
@@ -116,7 +116,7 @@ fn into_file(file: &Path, control: &Control, global: &Global) -> anyhow::Result<
     Ok((run, shelves))
 }
 
-/// A load of which books were missing, with those that came meanwhile.
+/// A load of which results were missing, with those that came meanwhile.
 struct Late {
     ledger: Ledger,
     shelf: Shelf,
@@ -138,7 +138,7 @@ impl Late {
             let keep = |agent: usize, bytes: &[u8]| {
                 // What cannot be read is not taken: its agent keeps it.
                 let name = ledger.agents.get(agent).map_or("", |it| &it.host.name);
-                Books::of_bytes(bytes).with_context(|| format!("agent {name}"))?;
+                AgentResults::of_bytes(bytes).with_context(|| format!("agent {name}"))?;
                 Ok(shelf.put(&ledger.own(agent).taken(), bytes)?)
             };
             for (agent, why) in Fleet::late(&ledger, &wanted, (control, global), keep)? {
@@ -154,18 +154,22 @@ impl Late {
         let ledger = &self.ledger;
         let agents = ledger.agents.iter().enumerate();
         let told = agents.map(|(n, agent)| {
-            let books = ledger.taken(&self.shelf, n);
+            let results = ledger.taken(&self.shelf, n);
             let mut host = agent.host.clone();
             let late = host.lost.is_some();
-            if late && books.is_some() {
-                (host.lost, host.books, host.late) = (None, None, true);
+            if late && results.is_some() {
+                (host.lost, host.results, host.late) = (None, None, true);
             } else if late && host.sessions > 0 {
-                host.books = Some(ledger.load.clone());
+                host.results = Some(ledger.load.clone());
             }
-            Told { host, books, late }
+            AgentResult {
+                host,
+                results,
+                late,
+            }
         });
-        let told: Vec<Told> = told.collect();
-        if told.iter().all(|it| it.books.is_none()) {
+        let told: Vec<AgentResult> = told.collect();
+        if told.iter().all(|it| it.results.is_none()) {
             return Err(Failure::new("no agent has told what it did")
                 .hint("once more when their hosts can be reached: uaperf fleet check SPEC")
                 .into());
@@ -277,7 +281,7 @@ fn list() -> anyhow::Result<String> {
     let mut text = String::new();
     let every = Shelf::every()?;
     if every.is_empty() {
-        text.push_str("no books wait here\n");
+        text.push_str("no results wait here\n");
     }
     for (load, shelf) in every {
         match Ledger::of(&shelf) {
@@ -289,7 +293,7 @@ fn list() -> anyhow::Result<String> {
                     .map(|(_, it)| it.host.name.as_str());
                 let missing: Vec<&str> = missing.collect();
                 let missing = match missing.as_slice() {
-                    [] => "all books are here".to_owned(),
+                    [] => "all results are here".to_owned(),
                     names => format!("missing: {}", names.join(", ")),
                 };
                 writeln!(
@@ -300,7 +304,7 @@ fn list() -> anyhow::Result<String> {
                     urls.join(", ")
                 )?;
             }
-            Ok(None) => writeln!(text, "{load}  an agent's books, for its controller")?,
+            Ok(None) => writeln!(text, "{load}  an agent's results, for its controller")?,
             Err(error) => writeln!(text, "{load}  {error:#}")?,
         }
     }

@@ -8,7 +8,7 @@ use crate::fleet::{check, install, key};
 use crate::global::Global;
 use crate::landscape;
 
-/// Look at the hosts of a fleet before anything runs on them, bring results that came late, serve a landscape of devices
+/// Check the hosts of a fleet, collect results that came late, serve a landscape of devices
 #[derive(Debug, clap::Args)]
 pub struct FleetArgs {
     #[command(subcommand)]

@@ -22,7 +22,7 @@ use crate::publishing::role::Stage;
 
 /// What an agent tells meanwhile.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Told {
+pub enum PartMessage {
     /// All of its devices are there.
     Up {
         /// Their URLs, in the order of the file.
@@ -43,14 +43,14 @@ pub enum Told {
 
 /// What an agent tells at the end. It is JSON: not all of it can be written otherwise.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Books {
+pub struct PartResult {
     /// What became of its devices.
     pub sheet: Sheet,
     /// What happened to them.
     pub struck: Vec<Struck>,
 }
 
-impl Books {
+impl PartResult {
     /// As they came.
     pub fn read(bytes: &[u8]) -> anyhow::Result<Self> {
         let text: String = unpack(bytes)?;
@@ -116,11 +116,11 @@ pub fn carry_out(role: &Serves, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
         return Err(Failure::interrupted().into());
     }
     let start = instant(at.as_nanos());
-    let tell = |told: &Told| {
+    let tell = |told: &PartMessage| {
         // It is short.
         pack(told).into_iter().for_each(|bytes| (stage.tell)(bytes));
     };
-    tell(&Told::Up {
+    tell(&PartMessage::Up {
         urls: running
             .watches
             .iter()
@@ -134,14 +134,14 @@ pub fn carry_out(role: &Serves, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
     let mut next = Instant::now();
     while !control.is_over() {
         for it in running.strike(&mut schedule, start)? {
-            tell(&Told::Struck(it));
+            tell(&PartMessage::Struck(it));
             struck.push(it);
         }
         let now = Instant::now();
         if now >= next {
             next = now + EVERY;
             let Look { counted, memory } = live::look(&running.watches, &mut process);
-            tell(&Told::Look {
+            tell(&PartMessage::Look {
                 counted: Box::new(counted),
                 memory,
             });
@@ -152,9 +152,9 @@ pub fn carry_out(role: &Serves, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
         std::thread::sleep(due.unwrap_or(LOOK_UP).min(LOOK_UP));
     }
     let watches = running.stop(Some(args.grace));
-    let books = Books {
+    let results = PartResult {
         sheet: Sheet::read(&landscape, &part, &watches),
         struck,
     };
-    Ok(pack(&serde_json::to_string(&books)?)?)
+    Ok(pack(&serde_json::to_string(&results)?)?)
 }

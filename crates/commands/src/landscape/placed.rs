@@ -12,7 +12,7 @@ use super::Args;
 use super::file::{Landscape, NO_FILES};
 use super::ledger::{Joint, Server, Struck, happened};
 use super::live::{self, Begun, Live, Look};
-use super::part::{Books, Told};
+use super::part::{PartMessage, PartResult};
 use crate::failure::Failure;
 use crate::fleet::nats;
 use crate::fleet::roles::{Came, Roles};
@@ -220,7 +220,7 @@ impl Crew<'_> {
     fn take(&mut self, within: Duration) -> bool {
         let came = self.roles.next(within);
         let number = match &came {
-            Came::Progress(agent, _) | Came::Books(agent, _) | Came::Gone(agent) => *agent,
+            Came::Progress(agent, _) | Came::Results(agent, _) | Came::Gone(agent) => *agent,
             Came::Nothing => return true,
             Came::Over => return false,
         };
@@ -229,15 +229,15 @@ impl Crew<'_> {
         };
         match came {
             Came::Progress(_, bytes) => match unpack(&bytes) {
-                Ok(Told::Up {
+                Ok(PartMessage::Up {
                     urls,
                     certificates_ns,
                 }) => agent.up = Some((urls, Duration::from_nanos(certificates_ns))),
-                Ok(Told::Look { counted, memory }) => {
+                Ok(PartMessage::Look { counted, memory }) => {
                     agent.counted = *counted;
                     agent.memory = memory;
                 }
-                Ok(Told::Struck(it)) => {
+                Ok(PartMessage::Struck(it)) => {
                     agent.struck.push(it);
                     if !self.quiet {
                         self.show();
@@ -246,10 +246,10 @@ impl Crew<'_> {
                 // What it tells at the end counts.
                 Err(_) => {}
             },
-            Came::Books(_, bytes) => match Books::read(&bytes) {
-                Ok(books) => {
-                    agent.sheet = Some(books.sheet);
-                    agent.struck = books.struck;
+            Came::Results(_, bytes) => match PartResult::read(&bytes) {
+                Ok(results) => {
+                    agent.sheet = Some(results.sheet);
+                    agent.struck = results.struck;
                 }
                 Err(error) => {
                     agent.is_gone = true;

@@ -91,7 +91,7 @@ pub fn run(
                     relayed.account = account;
                 }
             },
-            Came::Books(_, bytes) => {
+            Came::Results(_, bytes) => {
                 relayed.account = unpack(&bytes)?;
                 break;
             }

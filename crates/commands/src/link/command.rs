@@ -37,7 +37,7 @@ pub struct Asked {
 
 /// What a link was and did.
 #[derive(Debug, Serialize)]
-struct Told {
+struct Summary {
     format: &'static str,
     version: u32,
     command: Vec<String>,
@@ -108,7 +108,7 @@ pub fn run(asked: Asked) -> anyhow::Result<ExitCode> {
         far.end();
     }
     let exit_code = code(status);
-    let told = Told {
+    let told = Summary {
         format: "uaperf-packet-link",
         version: 1,
         command: words
@@ -300,7 +300,7 @@ impl Drop for Far {
     }
 }
 
-fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
+fn write_screen(out: &mut String, told: &Summary) -> std::fmt::Result {
     let it = &told.account;
     writeln!(
         out,

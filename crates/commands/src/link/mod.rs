@@ -109,7 +109,7 @@ Examples:
 
 /// What a relay was and did.
 #[derive(Debug, Serialize)]
-struct Told {
+struct Summary {
     format: &'static str,
     version: u32,
     listen: String,
@@ -163,7 +163,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         Some(on) => apart::run(on, links, args.duration, global)?,
     };
     screen::status("");
-    let told = Told {
+    let told = Summary {
         format: "uaperf-link",
         version: 1,
         listen: relayed.listen,
@@ -287,7 +287,7 @@ fn line(it: &Account) -> String {
     )
 }
 
-fn write_screen(out: &mut String, told: &Told) -> std::fmt::Result {
+fn write_screen(out: &mut String, told: &Summary) -> std::fmt::Result {
     let it = &told.account;
     writeln!(
         out,

@@ -38,9 +38,9 @@ pub struct Came {
 
 /// What a thread needs to let signals through for a moment.
 #[derive(Clone, Copy)]
-pub struct Gate(SigSet);
+pub struct BlockedSignals(SigSet);
 
-impl Gate {
+impl BlockedSignals {
     /// Does something while signals come through: processes inherit what their thread holds back.
     pub fn open<T>(self, doing: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.0.thread_unblock()?;
@@ -71,8 +71,8 @@ impl Signals {
     }
 
     /// For threads that start processes.
-    pub fn gate(&self) -> Gate {
-        Gate(self.set)
+    pub fn gate(&self) -> BlockedSignals {
+        BlockedSignals(self.set)
     }
 
     /// A signal that came while a gate was open. By whom is not known.

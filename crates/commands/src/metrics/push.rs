@@ -14,7 +14,7 @@ use super::receiver::{Receiver, Refused, Token};
 use crate::screen::tell;
 
 /// What is told, each time anew.
-pub type Told = dyn Fn() -> Vec<Family> + Send + Sync;
+pub type Source = dyn Fn() -> Vec<Family> + Send + Sync;
 /// Where is said what goes wrong.
 pub type Warn = dyn Fn(String) + Send + Sync;
 
@@ -66,7 +66,7 @@ pub fn begin(
     receiver: Receiver,
     token: Option<Token>,
     every: Duration,
-    told: Arc<Told>,
+    told: Arc<Source>,
     warn: Arc<Warn>,
 ) -> std::io::Result<()> {
     let (end, ended) = channel();
@@ -146,7 +146,7 @@ struct Line {
     receiver: Receiver,
     token: Option<Token>,
     every: Duration,
-    told: Arc<Told>,
+    told: Arc<Source>,
     warn: Arc<Warn>,
     account: Arc<Account>,
     since: SystemTime,

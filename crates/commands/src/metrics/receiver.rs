@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use report::family::{Family, influx, otlp};
-use revocation::{Address, Said, post};
+use revocation::{Address, HttpReply, post};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
@@ -144,7 +144,7 @@ impl Receiver {
 
 const AGENT: &str = concat!("uaperf/", env!("CARGO_PKG_VERSION"));
 
-fn refused(reply: &Said) -> Refused {
+fn refused(reply: &HttpReply) -> Refused {
     let said: String = plain(reply.text.trim()).chars().take(LONGEST).collect();
     let hint = match reply.status {
         401 | 403 => " (it wants a token: --push-token-file FILE or UAPERF_PUSH_TOKEN)",

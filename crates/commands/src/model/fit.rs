@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use model::{FitError, Rung, fit, row};
+use model::{FitError, FitMethod, fit, row};
 
 use super::{input, show};
 use crate::calibrated;
@@ -56,9 +56,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let rows = input::with_sessions(input::rows(&args.data)?, &args.sessions)?;
     let speed = args.here.then(calibrated::speed).transpose()?;
     let rung = match args.kind {
-        Kind::Cost => Rung::Cost,
-        Kind::Exponent => Rung::Exponent,
-        Kind::Gp => Rung::Process,
+        Kind::Cost => FitMethod::Cost,
+        Kind::Exponent => FitMethod::Exponent,
+        Kind::Gp => FitMethod::Process,
     };
     if let Some(file) = &args.csv {
         written::put("--csv", file, row::write(&rows).as_bytes());

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use model::checking::check;
-use model::{Row, Rung, fit};
+use model::{FitMethod, Row, fit};
 
 use super::show::known_share;
 use super::{input, pictures};
@@ -28,7 +28,7 @@ pub fn held_out(folder: &Path, sessions: u32) -> Result<HeldOut, Failure> {
     let is_seen = |row: &&Row| row.workload.sessions == f64::from(sessions);
     let (seen, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(is_seen);
     let [seen, others] = [seen, others].map(|it| it.into_iter().cloned().collect::<Vec<Row>>());
-    let mut model = fit(&seen, Rung::Cost)
+    let mut model = fit(&seen, FitMethod::Cost)
         .map_err(|error| Failure::new(format!("no model of {sessions} sessions: {error}")))?;
     model.name = format!("{sessions} sessions");
     let checked = check(&model, &others, LEVEL);

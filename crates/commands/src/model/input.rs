@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::{Model, Row, Rung, fit, published, row, runs};
+use model::{FitMethod, Model, Row, fit, published, row, runs};
 
 use crate::failure::Failure;
 use crate::results;
@@ -116,7 +116,7 @@ pub fn model(path: &Path) -> Result<Model, Failure> {
 
 fn measured(it: &Measured) -> Result<Model, Failure> {
     let rows = row::read(it.rows).map_err(|error| Failure::new(error.to_string()))?;
-    let model = fit(&rows, Rung::Cost).map_err(|error| Failure::new(error.to_string()))?;
+    let model = fit(&rows, FitMethod::Cost).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Model {
         calibrated: it.machine,
         name: format!(

@@ -13,7 +13,7 @@ use crate::global::Global;
 use crate::screen;
 use catalogue::{Catalogue, Experiment};
 
-/// Repeat what the five studies printed
+/// Repeat the experiments of the five studies
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

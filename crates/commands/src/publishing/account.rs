@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{HEARD, Judged, PUBLISHED, VERSION};
 use crate::failure::Failure;
-use crate::results::Kept;
+use crate::results::ResultFile;
 use crate::screen;
 
 /// Say where each value of a publisher ended: delivered, kept back, lost on the way or in a socket, late, not readable
@@ -118,7 +118,7 @@ fn account(args: &Args) -> Result<Account, Failure> {
 
 /// What publishers say.
 fn sent(file: &Path) -> Result<Vec<Sent>, Failure> {
-    if let Some(kept) = Kept::open(file)
+    if let Some(kept) = ResultFile::open(file)
         && let Some(read) = kept.read::<Judged<Published>>(PUBLISHED, VERSION)
     {
         let it = read?.result;
@@ -186,7 +186,7 @@ fn heard(file: &Path) -> Result<ListenerReport, Failure> {
         Failure::usage(format!("{}: no result of a listener", file.display()))
             .hint("uaperf listen URL --out FILE keeps one")
     };
-    let kept = Kept::open(file).ok_or_else(wrong)?;
+    let kept = ResultFile::open(file).ok_or_else(wrong)?;
     let read = kept.read::<Judged<ListenerReport>>(HEARD, VERSION);
     Ok(read.ok_or_else(wrong)??.result)
 }

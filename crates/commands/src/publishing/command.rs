@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::{account, keys_command};
 use crate::global::Global;
 
-/// What belongs to PubSub: keys for its messages, and where each value ended
+/// PubSub tools: keys for messages, and what became of each value
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -16,7 +16,7 @@ use super::broker::Url;
 use super::watched::{LOOK, progress};
 use crate::failure::Failure;
 use crate::quick::live::Watcher;
-use crate::quick::usage::{Seen, UsageWatch};
+use crate::quick::usage::{ObservedUsage, UsageWatch};
 
 /// What came of all of it.
 pub(super) struct Outcome {
@@ -28,7 +28,7 @@ pub(super) struct Outcome {
     pub interrupted: bool,
     /// What a person did, in nanoseconds since the begin.
     pub by_hand: Vec<(u64, Change)>,
-    pub seen: Option<Seen>,
+    pub seen: Option<ObservedUsage>,
     /// What the clocks of both sides allow to say, where they were compared.
     pub clock: Option<ClockBound>,
 }

@@ -41,10 +41,10 @@ pub struct Message {
     /// How messages are secured: none, sign, sign-and-encrypt
     #[arg(long, value_name = "HOW", default_value = "none", hide_possible_values = true, value_parser = ["none", "sign", "sign-and-encrypt"])]
     pub security: String,
-    /// Take the next key of the file after each such time; the last one stays
+    /// Take the next key of the file at this interval; the last one stays
     #[arg(long, value_name = "TIME", value_parser = parse)]
     pub roll_over: Option<Duration>,
-    /// Distance of cycles: a cycle has its time, whatever the one before took
+    /// Time from one cycle to the next, whatever the cycle before took
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse)]
     pub interval: Duration,
     /// As many cycles as possible, without a pause
@@ -53,7 +53,7 @@ pub struct Message {
     /// Routers that multicast datagrams may pass
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
     pub ttl: u32,
-    /// The class of traffic that datagrams say they are of (DSCP): 0 to 63, or a name such as ef or af31
+    /// Traffic class of datagrams (DSCP): 0 to 63, or a name such as ef or af31
     #[arg(long, value_name = "CLASS")]
     pub dscp: Option<Dscp>,
 }

@@ -35,7 +35,7 @@ use pubsub::Tolerance;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::results::Kept;
+use crate::results::ResultFile;
 use crate::screen::{self, Out};
 use crate::written;
 
@@ -219,7 +219,7 @@ fn shown<T>(it: &Judged<T>, draw: screen::Draw<T>) -> String {
 }
 
 /// What a file says that one of the two commands kept, as the command has shown it; none if it is another file.
-pub fn kept(file: &Kept) -> Option<Result<String, Failure>> {
+pub fn kept(file: &ResultFile) -> Option<Result<String, Failure>> {
     let published = file.read(PUBLISHED, VERSION);
     let heard = || file.read(HEARD, VERSION);
     match published {

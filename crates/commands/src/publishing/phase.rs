@@ -108,7 +108,7 @@ pub struct Common {
     /// How long to measure
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse)]
     duration: Duration,
-    /// Leave out so much at the beginning
+    /// Leave out this much time at the beginning
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse)]
     warmup: Duration,
     /// A condition on the result, such as loss=0 or 'delay.p99<1ms': exit code 3 if it is not met

@@ -34,11 +34,11 @@ pub struct Args {
     mapping: String,
     #[command(flatten)]
     message: Message,
-    /// Answer probes that come to this address, over UDP, and tell there what is sent: a group such as
-    /// opc.udp://224.0.2.14, or an address of this host, from which answers go to who asks
+    /// Answer probes at this address, over UDP, and announce there what is sent: a group such as
+    /// opc.udp://224.0.2.14, or an address of this host, from which answers go to the sender of a probe
     #[arg(long, value_name = "URL")]
     discovery: Option<Address>,
-    /// Tell it again after each such time, to a group [default: once]
+    /// Repeat the announcements to a group at this interval [default: once]
     #[arg(long, value_name = "TIME", requires = "discovery", value_parser = parse)]
     announce: Option<Duration>,
     /// End after so many cycles

@@ -8,7 +8,7 @@ use load::engine::{Control, Progress};
 use load::pubsub::SoFar;
 use plan::unit::duration::nanos;
 use plan::{Phase, Warmup, Work};
-use record::receipt::Stretch;
+use record::notification_ledger::Stretch;
 
 use crate::failure::Failure;
 use crate::interrupt;

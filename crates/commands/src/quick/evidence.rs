@@ -8,15 +8,20 @@ use plan::unit::duration::nanos;
 use plan::{Arrival, Measure, Op, Pace, Phase, Threshold, Unit, Value, Warmup};
 use record::Tally;
 use record::average::mean;
-use record::receipt::Account;
+use record::notification_ledger::Account;
 
-use super::usage::Seen;
+use super::usage::ObservedUsage;
 
 /// What a phase did before and after it had settled.
 ///
 /// The server's CPU has a say only where it was asked for: of one that was found by its port, it is
 /// not known what else it does.
-pub fn settling(phase: &Phase, tally: &Tally, seen: Option<&Seen>, began: Instant) -> Settling {
+pub fn settling(
+    phase: &Phase,
+    tally: &Tally,
+    seen: Option<&ObservedUsage>,
+    began: Instant,
+) -> Settling {
     let open = phase.arrival.is_open();
     let varies = match &phase.arrival {
         Arrival::Open(pace) => !matches!(pace, Pace::Constant { .. } | Pace::Poisson { .. }),
@@ -77,7 +82,7 @@ pub fn evidence(
     tally: &Tally,
     window: &record::Window,
     settling: Settling,
-    seen: Option<&Seen>,
+    seen: Option<&ObservedUsage>,
     began: Instant,
 ) -> Evidence {
     let load = match phase.arrival {
@@ -121,7 +126,7 @@ pub fn evidence(
             })
             .collect(),
         stalls: outcome.stalls.clone(),
-        stolen_share: seen.and_then(Seen::stolen),
+        stolen_share: seen.and_then(ObservedUsage::stolen),
         sessions: Sessions {
             wanted: (outcome.opened + outcome.failed.len()) as u64,
             opened: outcome.opened as u64,

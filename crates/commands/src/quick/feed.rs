@@ -119,10 +119,10 @@ pub fn point(name: &str) {
 
 /// What a phase did in one go, if anybody listens: a measurement of its own, with one line.
 pub fn told(command: &str, phase: &str, closed: Closed) {
-    let Some(mut teller) = Teller::of(command, phase) else {
+    let Some(mut feed_sender) = FeedSender::of(command, phase) else {
         return;
     };
-    teller.follow(&Progress {
+    feed_sender.follow(&Progress {
         core: 0,
         ran_ns: closed.width_ns,
         closed: vec![(0, closed)],
@@ -134,13 +134,13 @@ pub fn told(command: &str, phase: &str, closed: Closed) {
 
 /// A phase that tells what it does, if anybody listens.
 #[derive(Debug)]
-pub struct Teller {
+pub struct FeedSender {
     feed: Arc<Feed>,
     at: usize,
     next: Duration,
 }
 
-impl Teller {
+impl FeedSender {
     /// For a phase of this name.
     pub fn of(command: &str, phase: &str) -> Option<Self> {
         let feed = Arc::clone(FEED.get()?);

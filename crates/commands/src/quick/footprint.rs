@@ -7,13 +7,13 @@ use load::engine::Rounds;
 use record::average::mean;
 use record::run::{Figure, Footprint, Held, Rise};
 
-use super::usage::{Level, Seen};
+use super::usage::{Level, ObservedUsage};
 
 /// Of the rounds that are over, so many tenths at the beginning are left out: buffers and pools grow then.
 const WARM_UP: f64 = 0.2;
 
 /// The footprint of a phase that began at this moment.
-pub fn of(rounds: &Rounds, seen: Option<&Seen>, began: Instant) -> Footprint {
+pub fn of(rounds: &Rounds, seen: Option<&ObservedUsage>, began: Instant) -> Footprint {
     let levels = seen.map(|seen| seen.levels("server", began));
     // Without levels the figures are missing, and say why.
     let levels = levels.unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn of(rounds: &Rounds, seen: Option<&Seen>, began: Instant) -> Footprint {
 }
 
 /// Cores that the server was busy with meanwhile.
-fn while_held(seen: Option<&Seen>, began: Instant, from: u64, to: u64) -> Figure<f64> {
+fn while_held(seen: Option<&ObservedUsage>, began: Instant, from: u64, to: u64) -> Figure<f64> {
     let cores = seen.map(|seen| seen.cores("server", began));
     let cores = cores.unwrap_or_default();
     // Each look speaks of the time since the one before it, which is to lie inside altogether.

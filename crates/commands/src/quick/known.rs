@@ -1,4 +1,4 @@
-//! From all that is known of a phase to its run and its verdict: where it was carried out, or when books came late.
+//! From all that is known of a phase to its run and its verdict: where it was carried out, or when results came late.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use plan::unit::duration;
 use record::run::{Expectation, Kind, LinkTest, Mark, Run};
 use serde_json::Value;
 
-use super::usage::Seen;
+use super::usage::ObservedUsage;
 use super::{Common, missing, outcome, result, subscription_results};
 use crate::fleet::Shared;
 
@@ -25,7 +25,7 @@ pub(super) struct Known<'a> {
     pub(super) prepared: &'a [Arc<Prepared>],
     pub(super) outcome: &'a Outcome,
     /// What processes spent.
-    pub(super) seen: Option<&'a Seen>,
+    pub(super) seen: Option<&'a ObservedUsage>,
     pub(super) own_limits: Vec<OwnLimit>,
     pub(super) by: Option<EndedBy>,
     /// What servers counted, before and after.

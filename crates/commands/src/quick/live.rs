@@ -9,7 +9,7 @@ use load::work::Prepared;
 use plan::{Phase, Within};
 use record::run::Expectation;
 
-use super::feed::Teller;
+use super::feed::FeedSender;
 use super::live_figures::LiveFigures;
 use super::result::status_name;
 use super::stage::Act;
@@ -20,7 +20,7 @@ use report::watch::About;
 /// Shows progress, and ends the phase when a condition says so.
 pub struct Watcher {
     live: Live,
-    teller: Option<Teller>,
+    feed_sender: Option<FeedSender>,
     board: Option<Board<Stderr>>,
     act: Option<Act>,
     began: Option<Instant>,
@@ -55,7 +55,7 @@ impl Watcher {
         Self {
             live: Live::new(length, phase.requests, style)
                 .of_publisher(phase.work.only_publishes()),
-            teller: Teller::of(command, phase.name.as_deref().unwrap_or(command)),
+            feed_sender: FeedSender::of(command, phase.name.as_deref().unwrap_or(command)),
             board: (!quiet && act.is_none()).then(|| Board::new(stderr, terminal)),
             act,
             began: None,
@@ -81,9 +81,9 @@ impl Watcher {
             self.live.hear(progress.core, heard);
         }
         let elapsed = began.elapsed();
-        if let Some(teller) = &mut self.teller {
-            teller.add(progress);
-            teller.tick(elapsed);
+        if let Some(feed_sender) = &mut self.feed_sender {
+            feed_sender.add(progress);
+            feed_sender.tick(elapsed);
         }
         if let Some(act) = &self.act {
             act.tell(progress);
@@ -124,8 +124,8 @@ impl Watcher {
 
     /// The phase is over.
     pub fn end(&mut self) {
-        if let (Some(teller), Some(began)) = (&self.teller, self.began) {
-            teller.line(began.elapsed());
+        if let (Some(feed_sender), Some(began)) = (&self.feed_sender, self.began) {
+            feed_sender.line(began.elapsed());
         }
         if let Some(board) = &mut self.board {
             let _ = board.end();

@@ -104,7 +104,7 @@ impl Common {
     }
 }
 
-/// Read values or other attributes, over and over
+/// Read values or other attributes repeatedly
 #[derive(Debug, clap::Args)]
 #[command(after_help = work::READ_EXAMPLES)]
 pub struct Read {
@@ -114,7 +114,7 @@ pub struct Read {
     work: work::Read,
 }
 
-/// Write values of the nodes' own types, over and over
+/// Write values repeatedly, in the data type of each node
 #[derive(Debug, clap::Args)]
 #[command(after_help = work::WRITE_EXAMPLES)]
 pub struct Write {
@@ -124,7 +124,7 @@ pub struct Write {
     work: work::Write,
 }
 
-/// Browse references, with BrowseNext until all are there
+/// Browse references, with BrowseNext until all are returned
 #[derive(Debug, clap::Args)]
 #[command(after_help = work::BROWSE_EXAMPLES)]
 pub struct Browse {
@@ -134,7 +134,7 @@ pub struct Browse {
     work: work::Browse,
 }
 
-/// Read what variables were: raw values, to the end of the continuation points
+/// Read the history of variables: raw values, following continuation points to the end
 #[derive(Debug, clap::Args)]
 #[command(after_help = work::HISTORY_EXAMPLES)]
 pub struct History {
@@ -446,7 +446,7 @@ impl Asked {
         self
     }
 
-    /// The run of a phase that agents have carried out, when some of their books came late. Of servers and of what processes
+    /// The run of a phase that agents have carried out, when some of their results came late. Of servers and of what processes
     /// spent nothing is known any more.
     pub fn made_again(&self, phase: &Phase, outcome: &Outcome, shared: Shared) -> Run {
         let known = Known {

@@ -41,13 +41,13 @@ pub struct Args {
     /// How long to measure [default: 10s, without --requests]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     duration: Option<Duration>,
-    /// Leave out so much at the beginning [default: what is found to be unsettled]
+    /// Leave out this much time at the beginning [default: the warm-up that is found in the data]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     warmup: Option<Duration>,
-    /// Leave out at most so much of what is found to be unsettled [default: a fifth of the phase]
+    /// Longest warm-up that is left out when it is found in the data [default: a fifth of the phase]
     #[arg(long, value_name = "DURATION", conflicts_with = "warmup", value_parser = duration::parse)]
     max_warmup: Option<Duration>,
-    /// Leave out so much at the end
+    /// Leave out this much time at the end
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::parse)]
     cooldown: Duration,
     /// Open loop: what becomes of requests that fell due during a stall: burst, skip
@@ -56,7 +56,7 @@ pub struct Args {
     /// Open loop: requests that may be unanswered in a session before others wait
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     slots: u32,
-    /// Closed loop: wake up for so many answers at a time
+    /// Closed loop: wake up once for this many answers
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     coalesce: u32,
     /// Closed loop: all sessions send at the same moment, and again once the slowest was answered
@@ -65,7 +65,7 @@ pub struct Args {
     /// Poll without sleeping: finer times for a whole core
     #[arg(long)]
     spin: bool,
-    /// Threads; sessions are dealt out to them
+    /// Threads; sessions are distributed among them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: u32,
     #[command(flatten)]
@@ -83,8 +83,8 @@ pub struct Args {
     /// A condition on the result, such as 'p99<5ms' or errors=0: exit code 3 if it is not met
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     expect: Vec<Threshold>,
-    /// End early when this comes true, such as 'errors>1%'; with a window such as 10s in square brackets behind the
-    /// figure, of what happened so lately
+    /// End early when this becomes true, such as 'errors>1%'; with a window in square brackets, such as
+    /// 'errors[10s]>1%', of what happened in the last 10 s
     #[arg(long, value_name = "THRESHOLD", value_delimiter = ',')]
     abort_on: Vec<Within>,
     /// End early when more requests than that failed

@@ -9,7 +9,7 @@ use plan::{Phase, Plan, Targets, Warmup};
 use record::run::{Mark, Phase as Measured, Run, WarmUp};
 use serde_json::{Map, Value};
 
-use super::usage::Seen;
+use super::usage::ObservedUsage;
 use super::{Common, evidence, footprint, missing, result};
 use crate::advice;
 use crate::calibrated;
@@ -22,7 +22,7 @@ pub fn run(
     phase: &Phase,
     looked: &[Arc<Target>],
     outcome: &Outcome,
-    seen: Option<&Seen>,
+    seen: Option<&ObservedUsage>,
     (own_limits, by): (Vec<OwnLimit>, Option<EndedBy>),
 ) -> (Run, Judgement) {
     let tally = result::whole(outcome);

@@ -111,7 +111,7 @@ pub struct Args {
     /// Items in a CreateMonitoredItems request [default: 1000, or as many as the server takes]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     items_per_call: Option<u32>,
-    /// Leave out so much after the last item was created [default: two publishing intervals, and more
+    /// Leave out this much time after the last item was created [default: two publishing intervals, and more
     /// for many items]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, conflicts_with = "warmup")]
     settle: Option<Duration>,

@@ -11,7 +11,7 @@ use load::engine::{Outcome, Shape, Target};
 use load::work::Prepared;
 use plan::unit::duration;
 use plan::{Churned, Mode, Offsets, Phase, Subscribe};
-use record::receipt::{EventKind, Seat};
+use record::notification_ledger::{EventKind, Seat};
 use record::run::{ClockBound, Diagnostics, Figure, Names, Run, Subscriptions};
 use serde_json::Value;
 use wire::types::{ObjectTypeId, StatusCode};

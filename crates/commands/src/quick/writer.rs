@@ -8,7 +8,7 @@ use load::engine::{self, Control, Options, Outcome, RunError, Target};
 use load::work::Prepared;
 use plan::unit::duration::nanos;
 use plan::{Arrival, Phase, Values, Work};
-use record::receipt::{Counter, WatchedValue};
+use record::notification_ledger::{Counter, WatchedValue};
 use record::run::Run;
 use wire::types::{Variant, VariantScalarTypeId as Type};
 

@@ -1,8 +1,8 @@
 //! What stands below the help of each search.
 
 pub const ALL: &str = "\
-Each trial runs for --duration. The load doubles until the objective is missed. Then each trial is made \
-where all of them together leave most open, near the knee by lot, until that is as narrow as --precision.
+Each trial runs for --duration. The load doubles until the objective is missed. Then each trial is \
+made where the trials so far leave the most doubt, at random near the limit, until the interval is as narrow as --precision.
 
 Examples:
   uaperf saturate read opc.tcp://plc1:4840 -n 'ns=2;i=1..100' --slo 'p99<10ms'

@@ -1,9 +1,9 @@
 //! `uaperf saturate`: how much load a server takes within an objective, and what gives out first.
 
-mod book;
 mod examples;
 mod options;
 mod screen;
+mod search_file;
 mod trying;
 
 use std::io::Write as _;
@@ -23,10 +23,10 @@ use crate::interrupt;
 use crate::quick::{self, Asked};
 use crate::results;
 use crate::screen::{Out, tell};
-use book::{Book, Trial};
+use search_file::{SearchFile, Trial};
 use trying::{Tried, Trying};
 
-/// Find how much load a server takes: grow it, then close in on the edge
+/// Find the capacity of a server: increase the load, then narrow down the limit
 #[derive(Debug, clap::Args)]
 #[command(after_help = examples::ALL, arg_required_else_help = true)]
 pub struct Args {
@@ -146,13 +146,13 @@ pub fn run(args: Args, global: &Global, again: Again) -> anyhow::Result<ExitCode
 /// Goes on where a search was stopped: the same command, in the folder where it was typed.
 fn resume(folder: &Path, trials: Option<u32>, again: Again) -> anyhow::Result<ExitCode> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let mut book = Book::read(&folder)?;
+    let mut search_file = SearchFile::read(&folder)?;
     if let Some(trials) = trials {
-        book.allow(trials);
+        search_file.allow(trials);
     }
     // Files that it names are there. Where that folder is gone, they may be here.
-    let _ = std::env::set_current_dir(book.from());
-    let search = again(book.command()).map_err(|error| {
+    let _ = std::env::set_current_dir(search_file.from());
+    let search = again(search_file.command()).map_err(|error| {
         let why = crate::usage::in_one_line(&error);
         Failure::usage(format!("--resume {}: {why}", folder.display()))
     })?;
@@ -164,7 +164,7 @@ fn resume(folder: &Path, trials: Option<u32>, again: Again) -> anyhow::Result<Ex
             global,
         )) => {
             let (asked, search) = what.ask()?;
-            saturate(&asked.with_secret()?, &search, Some(book), &global)
+            saturate(&asked.with_secret()?, &search, Some(search_file), &global)
         }
         _ => Err(Failure::usage(format!("--resume {}: no search", folder.display())).into()),
     }
@@ -173,7 +173,7 @@ fn resume(folder: &Path, trials: Option<u32>, again: Again) -> anyhow::Result<Ex
 fn saturate(
     asked: &Asked,
     search: &options::Args,
-    begun: Option<Book>,
+    begun: Option<SearchFile>,
     global: &Global,
 ) -> anyhow::Result<ExitCode> {
     let targets = asked.targets()?;
@@ -194,9 +194,9 @@ fn saturate(
     asked.check_search()?;
     let as_json = asked.prints_search_as_json()?;
     interrupt::stops(&trying.control)?;
-    let mut book = match begun {
-        Some(book) => book,
-        None => Book::new(
+    let mut search_file = match begun {
+        Some(search_file) => search_file,
+        None => SearchFile::new(
             asked.destination(),
             SystemTime::now().into(),
             search.grow,
@@ -205,34 +205,34 @@ fn saturate(
         )?,
     };
     let mut out = Out::beside_file(as_json || asked.takes_output());
-    let found = look(&trying, &mut book, out);
-    book.leave();
+    let found = look(&trying, &mut search_file, out);
+    search_file.leave();
     let Some(capacity) = found.transpose() else {
-        match book.trials() {
+        match search_file.trials() {
             [] => writeln!(out, "\nstopped before the first trial was over")?,
-            _ => writeln!(out, "\nstopped; to go on: {}", book.again())?,
+            _ => writeln!(out, "\nstopped; to go on: {}", search_file.again())?,
         }
         return Ok(ExitCode::from(Exit::Interrupted));
     };
     let capacity = capacity.inspect_err(|error| {
         asked.fail(error);
-        if !book.trials().is_empty() {
+        if !search_file.trials().is_empty() {
             // What went wrong follows.
-            tell!("the search ended; to go on: {}", book.again());
+            tell!("the search ended; to go on: {}", search_file.again());
         }
     })?;
     let files = asked.files();
     if files.is_any() {
-        files.write(&results::read(&[book.folder().to_owned()])?, &[]);
+        files.write(&results::read(&[search_file.folder().to_owned()])?, &[]);
     }
-    writeln!(out, "\ntrials      {}", book.folder().display())?;
+    writeln!(out, "\ntrials      {}", search_file.folder().display())?;
     if as_json {
-        crate::screen::json(&mut crate::screen::out(), book.page())?;
+        crate::screen::json(&mut crate::screen::out(), search_file.page())?;
     }
     // Nothing was found out of a load that was not there as a whole in any trial.
     let lacking = |it: &Trial| matches!(it.verdict.kind, Kind::Failed | Kind::Incomplete);
     Ok(ExitCode::from(match capacity.end {
-        _ if book.trials().iter().all(lacking) => Exit::Nothing,
+        _ if search_file.trials().iter().all(lacking) => Exit::Nothing,
         End::Knee | End::Most => Exit::Good,
         End::Least => Exit::Threshold,
         End::Generator | End::Unclear => Exit::Verdict,
@@ -243,11 +243,15 @@ fn saturate(
 const FAILED: usize = 2;
 
 /// Makes trials and tells of each, to the end; nothing if somebody stopped it.
-fn look(trying: &Trying<'_>, book: &mut Book, mut out: Out) -> anyhow::Result<Option<Capacity>> {
+fn look(
+    trying: &Trying<'_>,
+    search_file: &mut SearchFile,
+    mut out: Out,
+) -> anyhow::Result<Option<Capacity>> {
     let grow = trying.grow;
     out.write_all(screen::head(grow, &trying.objective).as_bytes())?;
-    let mut search = Search::new(book.bounds().clone());
-    for trial in book.trials() {
+    let mut search = Search::new(search_file.bounds().clone());
+    for trial in search_file.trials() {
         search.tell(trial.load, trial.answer);
         out.write_all(screen::trial(grow, trial).as_bytes())?;
     }
@@ -255,7 +259,7 @@ fn look(trying: &Trying<'_>, book: &mut Book, mut out: Out) -> anyhow::Result<Op
     let capacity = loop {
         out.flush()?;
         // Less of what cannot be done at all cannot be done either.
-        if book.trials().len() >= FAILED && book.trials().iter().all(Trial::failed) {
+        if search_file.trials().len() >= FAILED && search_file.trials().iter().all(Trial::failed) {
             break search.nothing();
         }
         let load = match search.next() {
@@ -271,21 +275,21 @@ fn look(trying: &Trying<'_>, book: &mut Book, mut out: Out) -> anyhow::Result<Op
                 too_much = Some(why);
             }
             Tried::Judged(run, judged) => {
-                let trial = book.add(load, judged, &run)?;
+                let trial = search_file.add(load, judged, &run)?;
                 fleet::kept();
                 search.tell(trial.load, trial.answer);
                 out.write_all(screen::trial(grow, trial).as_bytes())?;
             }
         }
     };
-    book.close(capacity)?;
+    search_file.close(capacity)?;
     let said = screen::SearchEnd {
         grow,
         objective: &trying.objective,
         search: &search,
         capacity,
-        trials: book.trials(),
-        bottleneck: book.bottleneck(),
+        trials: search_file.trials(),
+        bottleneck: search_file.bottleneck(),
         too_much: too_much.as_deref(),
         clients: trying.clients(),
     };

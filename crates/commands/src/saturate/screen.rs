@@ -8,7 +8,7 @@ use plan::{Grow, Stat, Threshold};
 use record::average::median_ns;
 use record::run::{Bottleneck, Kind};
 
-use super::book::Trial;
+use super::search_file::Trial;
 
 /// What is looked for, and the head of the list of trials.
 pub fn head(grow: Grow, objective: &[Threshold]) -> String {

@@ -14,7 +14,7 @@ use crate::ending;
 use crate::global::Global;
 use crate::{results, screen};
 
-/// Say whether a scenario can be run, or a result be read; else which line and key is wrong
+/// Check a scenario or a result file; errors name the line and the key
 #[derive(Debug, clap::Args)]
 #[command(visible_alias = "validate")]
 pub struct Args {

@@ -58,7 +58,7 @@ fn parse(
 fn read(file: &Path) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         Failure::usage(format!("cannot read {}: {error}", file.display()))
-            .hint("uaperf new scenario.toml writes one to begin from")
+            .hint("uaperf new scenario.toml writes one to start from")
     })?;
     // Some editors begin a file with a mark of its encoding.
     Ok(match text.strip_prefix('\u{feff}') {

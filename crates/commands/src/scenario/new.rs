@@ -1,4 +1,4 @@
-//! `uaperf new`: a scenario to begin from.
+//! `uaperf new`: a scenario to start from.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::screen::{self, tell};
 
-/// Write a scenario to begin from, with comments
+/// Write a scenario to start from, with comments
 #[derive(Debug, clap::Args)]
 #[command(after_help = kinds())]
 pub struct Args {

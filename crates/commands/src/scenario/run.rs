@@ -29,7 +29,7 @@ use crate::screen;
 use crate::written;
 use crate::{pcap, printed, reverse, tags};
 
-/// Carry out a scenario: a file per point, a table at the end
+/// Run a scenario: a result file for each point, a table at the end
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -57,7 +57,7 @@ pub struct Args {
         conflicts_with = "resume"
     )]
     fleet: Vec<Spec>,
-    /// Agents stop their load by themselves when they hear nothing for so long [default: as the scenario says, or 10s]
+    /// Agents stop their load when they hear nothing from the controller for this long [default: as the scenario says, or 10s]
     #[arg(long, value_name = "DURATION", value_parser = fleet::orphan, conflicts_with = "resume")]
     orphan: Option<Duration>,
     /// Show what would be done, and how long it takes
@@ -94,7 +94,7 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  uaperf new read reads.toml                   a scenario to begin from
+  uaperf new read reads.toml                   a scenario to start from
   uaperf run --dry-run reads.toml              what it would do, and how long that takes
   uaperf run reads.toml -P duration=2s         carry it out, with a parameter of your own
   uaperf run reads.toml --target opc.tcp://plc1:4840

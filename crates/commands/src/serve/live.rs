@@ -131,7 +131,7 @@ fn faults(watches: &[ServerWatch]) -> Vec<FaultCount> {
 }
 
 /// What a display is told.
-enum Told {
+enum Event {
     /// A note.
     Note(String),
     /// It is over.
@@ -141,7 +141,7 @@ enum Told {
 /// Where notes are put that belong to no look.
 #[derive(Clone)]
 pub struct Notes {
-    display: Option<mpsc::Sender<Told>>,
+    display: Option<mpsc::Sender<Event>>,
 }
 
 impl Notes {
@@ -149,17 +149,17 @@ impl Notes {
     pub fn tell(&self, note: String) {
         if let Some(display) = &self.display {
             // What ended shows nothing any more.
-            let _ = display.send(Told::Note(note));
+            let _ = display.send(Event::Note(note));
         }
     }
 
     /// Tells people, also those who want to see nothing else.
     pub fn warn(&self, note: String) {
         let unshown = match &self.display {
-            Some(display) => display.send(Told::Note(note)).err(),
-            None => Some(mpsc::SendError(Told::Note(note))),
+            Some(display) => display.send(Event::Note(note)).err(),
+            None => Some(mpsc::SendError(Event::Note(note))),
         };
-        if let Some(mpsc::SendError(Told::Note(note))) = unshown {
+        if let Some(mpsc::SendError(Event::Note(note))) = unshown {
             tell!("{note}");
         }
     }
@@ -167,7 +167,7 @@ impl Notes {
 
 /// What is shown, by a thread of its own: a terminal that is stopped must not stop the server.
 pub struct Display {
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<Event>,
     done: mpsc::Receiver<()>,
 }
 
@@ -198,13 +198,13 @@ impl Display {
 
     /// Shows the last of it.
     pub fn stop(self) {
-        let _ = self.told.send(Told::End);
+        let _ = self.told.send(Event::End);
         let _ = self.done.recv_timeout(PATIENCE);
     }
 }
 
 /// Both ways write to standard error: standard output is for whoever started this.
-fn show(mut looker: Looker, told: &mpsc::Receiver<Told>) {
+fn show(mut looker: Looker, told: &mpsc::Receiver<Event>) {
     let mut out = std::io::stderr();
     let terminal = screen::is_drawn_on();
     let mut before = looker.look();
@@ -212,8 +212,8 @@ fn show(mut looker: Looker, told: &mpsc::Receiver<Told>) {
     loop {
         let last = match told.recv_timeout(EVERY) {
             Err(RecvTimeoutError::Timeout) => false,
-            Ok(Told::End) | Err(RecvTimeoutError::Disconnected) => true,
-            Ok(Told::Note(note)) => {
+            Ok(Event::End) | Err(RecvTimeoutError::Disconnected) => true,
+            Ok(Event::Note(note)) => {
                 // In the place of the block, which stands below it when it comes next.
                 let text = match lines {
                     0 => format!("{note}\n"),

@@ -53,7 +53,7 @@ pub struct Args {
     /// Routers that multicast datagrams may pass
     #[arg(long, value_name = "N", default_value_t = 1)]
     publish_ttl: u8,
-    /// The class of traffic that datagrams say they are of (DSCP): 0 to 63, or a name such as ef or af31
+    /// Traffic class of datagrams (DSCP): 0 to 63, or a name such as ef or af31
     #[arg(long, value_name = "CLASS")]
     publish_dscp: Option<Dscp>,
     /// The first so many signals [default: all]

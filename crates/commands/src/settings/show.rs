@@ -16,7 +16,7 @@ use crate::screen;
 /// The command that shows settings, and is not changed by them.
 pub const NAME: &str = "config";
 
-/// Show settings: options that stand in files or variables
+/// Show settings: options from files and environment variables
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub struct Args {
@@ -53,7 +53,7 @@ Examples:
   uaperf config show subscribe --json";
 
 #[derive(Debug, Serialize)]
-struct Told {
+struct Settings {
     files: Vec<Place>,
     targets: Vec<Named>,
     options: Vec<Shown>,
@@ -126,7 +126,7 @@ pub fn run(args: Args, global: &Global, command: &Command) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(show: &Show, global: &Global, command: &Command) -> Result<Told, Failure> {
+fn told(show: &Show, global: &Global, command: &Command) -> Result<Settings, Failure> {
     let named = global.settings.iter();
     let words: Vec<OsString> = named
         .flat_map(|it| ["--settings".into(), it.clone().into_os_string()])
@@ -202,7 +202,7 @@ fn told(show: &Show, global: &Global, command: &Command) -> Result<Told, Failure
         }
         Ok(())
     })?;
-    Ok(Told {
+    Ok(Settings {
         files: all.collect(),
         targets: targets.collect(),
         options,

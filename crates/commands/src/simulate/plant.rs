@@ -127,14 +127,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Of::Node => Files::Node,
         Of::Client => Files::Client,
     };
-    let books = match args.files {
+    let files = match args.files {
         Of::Kind => it.world.kinds.len() as u64,
         Of::Node => it.world.nodes(),
         Of::Client => it.world.sessions(),
     };
-    if args.out.is_some() && books > MOST_FILES {
+    if args.out.is_some() && files > MOST_FILES {
         return Err(Failure::usage(format!(
-            "--files: that would be {books} run files (at most {MOST_FILES})"
+            "--files: that would be {files} run files (at most {MOST_FILES})"
         ))
         .hint("--files kind has one for each kind of server")
         .into());

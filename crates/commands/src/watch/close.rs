@@ -17,7 +17,7 @@ use super::line::{Closely, Group, Sockets, Thread};
 #[derive(Debug)]
 pub struct Close {
     process: Process,
-    pub seen: Seen,
+    pub seen: Snapshot,
     looks: u32,
     counters: Option<observe::Figure<Counters>>,
     /// What was counted up to the last close look.
@@ -29,7 +29,7 @@ const SHARES_EVERY: u32 = 10;
 
 /// What was seen.
 #[derive(Debug)]
-pub struct Seen {
+pub struct Snapshot {
     beat: Beat,
     pub sample: Sample,
     pub tasks: observe::Figure<Vec<Task>>,
@@ -39,7 +39,7 @@ pub struct Seen {
     cgroup: observe::Figure<Cgroup>,
 }
 
-impl Seen {
+impl Snapshot {
     fn now(
         process: &mut Process,
         beat: &Beat,
@@ -68,7 +68,7 @@ impl Close {
         Ok(Self {
             counted: counters.as_mut().map(read),
             counters,
-            seen: Seen::now(&mut process, beat, &Network::default(), None),
+            seen: Snapshot::now(&mut process, beat, &Network::default(), None),
             process,
             looks: 0,
         })
@@ -81,7 +81,7 @@ impl Close {
             0 => None,
             _ => Some(self.seen.shares.clone()),
         };
-        let now = Seen::now(&mut self.process, beat, network, shared);
+        let now = Snapshot::now(&mut self.process, beat, network, shared);
         let counted = self.counters.as_mut().map(read);
         let mut line = since(&now, &self.seen);
         line.counters = match (&counted, &self.counted) {
@@ -99,7 +99,7 @@ fn read(counters: &mut observe::Figure<Counters>) -> observe::Figure<Counted> {
     Ok(counters.as_mut().map_err(|why| why.clone())?.read())
 }
 
-fn since(now: &Seen, then: &Seen) -> Closely {
+fn since(now: &Snapshot, then: &Snapshot) -> Closely {
     let interval = between(then.beat.at, now.beat.at);
     let share = |of: fn(&Beat) -> &observe::Figure<u64>| {
         cores(less(of(&now.beat), of(&then.beat)), interval)

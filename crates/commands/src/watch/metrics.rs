@@ -11,12 +11,12 @@ use super::watched::Watched;
 type Labels = Vec<(&'static str, String)>;
 
 /// A figure of a process, with what tells it from others of the same name.
-type Told = (Labels, Option<f64>);
+type Sample = (Labels, Option<f64>);
 
 /// All that is watched. A figure that is not there is left out: its readers know no reasons.
 pub fn families(all: &[Watched]) -> Vec<Family> {
     let alive: Vec<&Watched> = all.iter().filter(|it| !it.has_ended()).collect();
-    let of = |family, figures: &dyn Fn(&Watched) -> Vec<Told>| filled(family, &alive, figures);
+    let of = |family, figures: &dyn Fn(&Watched) -> Vec<Sample>| filled(family, &alive, figures);
     let up = Family::gauge(
         "uaperf_process_up",
         "Whether the process that is watched lives.",
@@ -124,7 +124,11 @@ pub fn families(all: &[Watched]) -> Vec<Family> {
 }
 
 /// With what is known of each process.
-fn filled(mut family: Family, of: &[&Watched], figures: &dyn Fn(&Watched) -> Vec<Told>) -> Family {
+fn filled(
+    mut family: Family,
+    of: &[&Watched],
+    figures: &dyn Fn(&Watched) -> Vec<Sample>,
+) -> Family {
     for it in of {
         for (labels, figure) in figures(it) {
             if let Some(figure) = figure {
@@ -137,15 +141,15 @@ fn filled(mut family: Family, of: &[&Watched], figures: &dyn Fn(&Watched) -> Vec
     family
 }
 
-fn one(figure: Option<f64>) -> Vec<Told> {
+fn one(figure: Option<f64>) -> Vec<Sample> {
     vec![(Vec::new(), figure)]
 }
 
-fn labelled(label: &'static str, text: &str, figure: Option<f64>) -> Told {
+fn labelled(label: &'static str, text: &str, figure: Option<f64>) -> Sample {
     (vec![(label, text.to_owned())], figure)
 }
 
-fn disk(it: &Watched) -> Vec<Told> {
+fn disk(it: &Watched) -> Vec<Sample> {
     let Ok(footing) = &it.close.seen.footing else {
         return Vec::new();
     };
@@ -156,7 +160,7 @@ fn disk(it: &Watched) -> Vec<Told> {
 }
 
 /// Since it is watched, and scaled where counters took turns.
-fn counted(it: &Watched) -> Vec<Told> {
+fn counted(it: &Watched) -> Vec<Sample> {
     let Some(Ok(counted)) = &it.close.counted else {
         return Vec::new();
     };
@@ -167,7 +171,7 @@ fn counted(it: &Watched) -> Vec<Told> {
     Event::ALL.into_iter().map(told).collect()
 }
 
-fn thread(task: &Task) -> Told {
+fn thread(task: &Task) -> Sample {
     let labels = vec![("thread", task.name.clone()), ("tid", task.id.to_string())];
     (labels, seconds(&task.cpu_ns))
 }

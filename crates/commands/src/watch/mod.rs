@@ -37,7 +37,7 @@ use crate::interrupt;
 use crate::metrics as served;
 use crate::screen::{is_gone, out, tell};
 
-/// Watch what a process spends, of this machine or of another host: threads, CPU, memory, switches, disks, sockets
+/// Watch the resources of a process, here or on another host: threads, CPU, memory, switches, disks, sockets
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -59,13 +59,13 @@ pub struct Args {
     /// each switch of a thread costs a little more meanwhile
     #[arg(long)]
     counters: bool,
-    /// A line of JSON for each look instead of a screen for people
+    /// A line of JSON for each sample instead of a screen for people
     #[arg(long)]
     json: bool,
     /// Let Prometheus read figures here under /metrics; an address, or a port of the loopback such as :9464
     #[arg(long, visible_alias = "metrics", value_name = "ADDRESS", value_parser = served::address)]
     prometheus: Option<SocketAddr>,
-    /// Look for somebody at the other end of standard input and output, in frames; ssh:HOST starts it there
+    /// Watch for a controller at the other end of standard input and output; ssh:HOST starts it there
     #[arg(long, conflicts_with_all = ["json", "prometheus", "children", "counters", "duration"])]
     pipe: bool,
 }

@@ -26,17 +26,17 @@ pub const SESSIONS: u32 = 6;
 pub const VICTIM: usize = 1;
 
 /// What a session did: up to this time of the load.
-pub type Books = Vec<(Seat, u64)>;
+pub type Results = Vec<(Seat, u64)>;
 
 /// What is on disks.
 #[derive(Debug, Clone, Default)]
 pub struct Disks {
     /// Who has which sessions, as the controller wrote it down.
     pub ledger: Option<Vec<Vec<Seat>>>,
-    /// The controller's: the books that came.
-    pub taken: Vec<Option<Books>>,
+    /// The controller's: the results that came.
+    pub taken: Vec<Option<Results>>,
     /// The agents'.
-    pub shelves: Vec<Option<Books>>,
+    pub shelves: Vec<Option<Results>>,
 }
 
 /// What became of it.
@@ -125,7 +125,7 @@ impl<'a> Lab<'a> {
         Self::new(disks, (0..AGENTS).collect(), false, strike, seed).play()
     }
 
-    /// Late books, of whoever has any and was not heard.
+    /// Late results, of whoever has any and was not heard.
     pub fn collect(disks: &'a mut Disks, strike: Option<(Kill, Phase)>, seed: u64) -> Played {
         let hands = disks.ledger.clone().unwrap_or_default();
         let wanted = (0..hands.len()).filter(|&n| !hands[n].is_empty() && disks.taken[n].is_none());
@@ -337,9 +337,9 @@ impl<'a> Lab<'a> {
         while let Some(event) = controller.poll_event() {
             match event {
                 Event::Gathered => self.deal(&mut controller),
-                Event::Books { agent, bytes } => {
-                    let books: Books = unpack(&bytes).unwrap();
-                    self.disks.taken[self.who[agent]] = Some(books);
+                Event::Results { agent, bytes } => {
+                    let results: Results = unpack(&bytes).unwrap();
+                    self.disks.taken[self.who[agent]] = Some(results);
                     controller.taken(agent);
                 }
                 Event::Failed { agent, why } => self.played.failed[agent] = Some(why),
@@ -444,15 +444,15 @@ impl<'a> Lab<'a> {
     fn put(&mut self, agent: usize, until: u64) {
         self.hosts[agent].does = Does::Nothing;
         let seats = self.hosts[agent].seats.iter();
-        let books: Books = seats.map(|seat| (*seat, until)).collect();
-        self.disks.shelves[self.who[agent]] = Some(books);
+        let results: Results = seats.map(|seat| (*seat, until)).collect();
+        self.disks.shelves[self.who[agent]] = Some(results);
     }
 
     fn tell(&mut self, agent: usize, kept: Vec<u8>) {
-        let books: Option<Books> = unpack(&kept).unwrap();
-        match books {
-            Some(books) => self.hosts[agent].agent.books(&pack(&books).unwrap()),
-            None => self.hosts[agent].agent.failed("it has kept no books"),
+        let results: Option<Results> = unpack(&kept).unwrap();
+        match results {
+            Some(results) => self.hosts[agent].agent.results(&pack(&results).unwrap()),
+            None => self.hosts[agent].agent.failed("it has kept no results"),
         }
     }
 
@@ -500,7 +500,7 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Up to when it has made its load; an agent that only waits to begin has books of nothing.
+    /// Up to when it has made its load; an agent that only waits to begin has results of nothing.
     fn did(&mut self, agent: usize) -> Option<u64> {
         match self.hosts[agent].does {
             Does::Nothing | Does::Prepares { .. } => None,
@@ -516,21 +516,21 @@ impl<'a> Lab<'a> {
         while let Some(message) = self.hosts[agent].agent.poll_transmit(stamp(self.now)) {
             match &message {
                 FromAgent::Hello(_) => self.strike(agent, Phase::Hello),
-                FromAgent::Books { .. } => self.strike(agent, Phase::Ending),
+                FromAgent::Results { .. } => self.strike(agent, Phase::Ending),
                 _ => {}
             }
             let (first, second) = match message {
-                FromAgent::Books { mut bytes, last } => {
+                FromAgent::Results { mut bytes, last } => {
                     let rest = bytes.split_off(bytes.len() / 2);
-                    let first = FromAgent::Books { bytes, last: false };
-                    (first, Some(FromAgent::Books { bytes: rest, last }))
+                    let first = FromAgent::Results { bytes, last: false };
+                    (first, Some(FromAgent::Results { bytes: rest, last }))
                 }
                 other => (other, None),
             };
             let ran = matches!(first, FromAgent::Progress(_));
             self.pass(agent, first);
             if let Some(second) = second {
-                self.strike(agent, Phase::Books);
+                self.strike(agent, Phase::Results);
                 self.pass(agent, second);
             }
             if ran {

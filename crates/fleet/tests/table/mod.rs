@@ -38,11 +38,11 @@ pub enum Phase {
     Barrier,
     /// The agent's first progress has come.
     Running,
-    /// The load has ended; the books are on the agent's disk and on their way.
+    /// The load has ended; the results are on the agent's disk and on their way.
     Ending,
-    /// Half of the books have come.
-    Books,
-    /// The books have come, and the agent is about to hear so.
+    /// Half of the results have come.
+    Results,
+    /// The results have come, and the agent is about to hear so.
     Taken,
 }
 
@@ -53,7 +53,7 @@ pub const PHASES: [Phase; 8] = [
     Phase::Barrier,
     Phase::Running,
     Phase::Ending,
-    Phase::Books,
+    Phase::Results,
     Phase::Taken,
 ];
 

@@ -64,7 +64,7 @@ pub struct Begin {
 
 #[derive(Default)]
 pub struct Outcome {
-    pub books: Vec<(usize, Tally)>,
+    pub results: Vec<(usize, Tally)>,
     pub lost: Vec<(usize, Stage, String)>,
     pub failed: Vec<(usize, String)>,
     pub mismatched: Vec<(usize, String)>,
@@ -121,7 +121,7 @@ fn written_down(seats: &[Seat], until: u64, long: u64) -> Tally {
     tally
 }
 
-/// The books of one agent that has all sessions.
+/// The results of one agent that has all sessions.
 pub fn alone(shape: &Shape) -> Tally {
     let seats = deal(1, shape.sessions, &[1]).concat();
     written_down(&seats, shape.long, shape.long)
@@ -420,11 +420,11 @@ impl World {
                     }
                 }
                 Event::Progress { .. } => {}
-                Event::Books { agent, bytes } => {
+                Event::Results { agent, bytes } => {
                     self.outcome.book_bytes += bytes.len() as u64;
                     self.outcome.control_bytes -= bytes.len() as u64;
                     let tally: Tally = unpack(&bytes).unwrap();
-                    self.outcome.books.push((agent, tally));
+                    self.outcome.results.push((agent, tally));
                     self.controller.taken(agent);
                 }
                 Event::Failed { agent, why } => self.outcome.failed.push((agent, why)),
@@ -432,7 +432,7 @@ impl World {
                 Event::Over => self.outcome.over = true,
             }
         }
-        self.outcome.books.sort_by_key(|(agent, _)| *agent);
+        self.outcome.results.sort_by_key(|(agent, _)| *agent);
         while let Some((agent, message)) = self.controller.poll_transmit(now) {
             let bytes = encode(&message).unwrap();
             self.outcome.messages += 1;
@@ -472,7 +472,7 @@ impl World {
                     }
                 }
                 Task::Stop => match host.does {
-                    Does::Runs { from, .. } => self.books(agent, now.saturating_sub(from)),
+                    Does::Runs { from, .. } => self.results(agent, now.saturating_sub(from)),
                     _ => {
                         host.does = Does::IsDone;
                         host.agent.failed("stopped before it began");
@@ -496,7 +496,7 @@ impl World {
             }
             Does::Runs { from, next } if next <= now => {
                 if now >= from + long {
-                    self.books(agent, long);
+                    self.results(agent, long);
                 } else {
                     self.hosts[agent].does = Does::Runs {
                         from,
@@ -512,13 +512,13 @@ impl World {
         self.say(agent);
     }
 
-    fn books(&mut self, agent: usize, until: u64) {
+    fn results(&mut self, agent: usize, until: u64) {
         self.hosts[agent].does = Does::IsDone;
         let tally = written_down(&self.hosts[agent].seats, until, self.shape.long);
         let bytes = pack(&tally).unwrap();
         if self.strikes(agent, Stage::Booking) {
             // One part of two.
-            let half = FromAgent::Books {
+            let half = FromAgent::Results {
                 bytes: bytes[..bytes.len() / 2].to_vec(),
                 last: false,
             };
@@ -526,7 +526,7 @@ impl World {
             self.dies(agent, Stage::Booking);
             return;
         }
-        self.hosts[agent].agent.books(&bytes);
+        self.hosts[agent].agent.results(&bytes);
     }
 
     fn say(&mut self, agent: usize) {

@@ -33,8 +33,8 @@ fn stage(ns: u64) -> Stage {
     }
 }
 
-fn seen(attacked: Stage) -> Seen {
-    Seen {
+fn seen(attacked: Stage) -> Stages {
+    Stages {
         calm: stage(100_000),
         attacked,
         after: stage(100_000),
@@ -71,7 +71,7 @@ fn held(before: u64, after: u64) -> Held {
     }
 }
 
-fn sheet(seen: Vec<Seen>) -> Sheet {
+fn sheet(seen: Vec<Stages>) -> Sheet {
     let kind = |seen| Attacked {
         kind: "certificates".into(),
         what: "certificates".into(),
@@ -107,7 +107,7 @@ fn sheet(seen: Vec<Seen>) -> Sheet {
     }
 }
 
-fn concluded(seen: Seen) -> (Verdict, String, Exit) {
+fn concluded(seen: Stages) -> (Verdict, String, Exit) {
     let mut sheet = sheet(vec![seen]);
     conclude(&mut sheet);
     let kind = sheet.kinds.first().unwrap();

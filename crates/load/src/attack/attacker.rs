@@ -10,14 +10,14 @@ use wire::service::Request;
 use wire::time::Instant as Mono;
 use wire::types::{GetEndpointsRequest, NodeId, StatusCode};
 
-use super::raw::{self, End, Said};
+use super::raw::{self, End, Reply};
 use super::{legal, whose};
 use crate::access::{Access, AccessError, Opening, Session};
 use crate::transport::{CallError, Link, LinkError, Own, Steps, Stream, connect};
 
 /// What became of an attack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct AttackOutcome {
     /// Which of the kind.
     pub variant: &'static str,
     /// A status code, or what else the server did.
@@ -30,7 +30,7 @@ pub(super) struct Told {
     pub lack: Option<&'static str>,
 }
 
-impl Told {
+impl AttackOutcome {
     fn good(variant: &'static str, told: impl Into<String>) -> Self {
         Self {
             variant,
@@ -117,7 +117,7 @@ const CLOSED: &str = "closed without an Error message";
 /// Who makes attacks of one kind; each thread has one of its own.
 pub(super) trait Attacker: Send {
     /// Makes the attack of this number.
-    fn attack(&mut self, n: u64) -> Told;
+    fn attack(&mut self, n: u64) -> AttackOutcome;
 }
 
 /// What is left open; of too many the oldest make room.
@@ -154,22 +154,22 @@ pub(super) struct Forger<'a> {
 }
 
 impl Attacker for Forger<'_> {
-    fn attack(&mut self, n: u64) -> Told {
+    fn attack(&mut self, n: u64) -> AttackOutcome {
         let Some((variant, opening)) = in_turn(self.openings, n) else {
-            return Told::good("", "nothing to show");
+            return AttackOutcome::good("", "nothing to show");
         };
         came_in(variant, self.access, opening)
     }
 }
 
 /// Logs in, and leaves where that was let be.
-fn came_in(variant: &'static str, access: &Access, opening: &Opening) -> Told {
+fn came_in(variant: &'static str, access: &Access, opening: &Opening) -> AttackOutcome {
     match access.open(opening, &mut Steps::new()) {
         Ok(session) => {
             session.leave();
-            Told::good(variant, "a session was activated")
+            AttackOutcome::good(variant, "a session was activated")
         }
-        Err(error) => Told::access(variant, &error),
+        Err(error) => AttackOutcome::access(variant, &error),
     }
 }
 
@@ -180,7 +180,7 @@ pub(super) struct Guesser<'a> {
 }
 
 impl Attacker for Guesser<'_> {
-    fn attack(&mut self, _: u64) -> Told {
+    fn attack(&mut self, _: u64) -> AttackOutcome {
         came_in("", self.access, self.opening)
     }
 }
@@ -230,12 +230,12 @@ impl<'a> Lingering<'a> {
     }
 
     /// A connection that has said hello; else what came of an attack of this name.
-    fn greeted(&self, name: &'static str) -> Result<TcpStream, Told> {
+    fn greeted(&self, name: &'static str) -> Result<TcpStream, AttackOutcome> {
         let socket = self.reach.knock(self.reach.timeout);
-        let mut socket = socket.map_err(|error| Told::link(name, &error))?;
+        let mut socket = socket.map_err(|error| AttackOutcome::link(name, &error))?;
         match raw::greet(&mut socket, self.reach.hello) {
             Ok(()) => Ok(socket),
-            Err(end) => Err(Told::end(name, end)),
+            Err(end) => Err(AttackOutcome::end(name, end)),
         }
     }
 }
@@ -244,14 +244,14 @@ impl<'a> Lingering<'a> {
 pub(super) struct Loiterer<'a>(pub Lingering<'a>);
 
 impl Attacker for Loiterer<'_> {
-    fn attack(&mut self, n: u64) -> Told {
+    fn attack(&mut self, n: u64) -> AttackOutcome {
         let Self(it) = self;
         if n.is_multiple_of(2) {
             const HELLO: &str = "hello only";
             return match it.greeted(HELLO) {
                 Ok(socket) => {
                     it.open.leave(Held::Socket(socket));
-                    Told::good(HELLO, "acknowledged")
+                    AttackOutcome::good(HELLO, "acknowledged")
                 }
                 Err(told) => told,
             };
@@ -260,9 +260,9 @@ impl Attacker for Loiterer<'_> {
         match it.access.connect(it.opening, &mut Steps::new()) {
             Ok(link) => {
                 it.open.leave(Held::Link(Box::new(link)));
-                Told::good(CHANNEL, "opened")
+                AttackOutcome::good(CHANNEL, "opened")
             }
-            Err(error) => Told::access(CHANNEL, &error),
+            Err(error) => AttackOutcome::access(CHANNEL, &error),
         }
     }
 }
@@ -278,7 +278,7 @@ const NEVER: Mono = Mono::from_nanos(u64::MAX);
 const SOON: Duration = Duration::from_millis(20);
 
 impl Beginner<'_> {
-    fn half(&mut self) -> Told {
+    fn half(&mut self) -> AttackOutcome {
         const HALF: &str = "half a chunk";
         let mut socket = match self.0.greeted(HALF) {
             Ok(socket) => socket,
@@ -286,20 +286,20 @@ impl Beginner<'_> {
         };
         let sent = socket.write_all(&raw::half_a_chunk());
         if let Err(error) = sent.and(socket.set_read_timeout(Some(SOON))) {
-            return Told::unsent(HALF, &error);
+            return AttackOutcome::unsent(HALF, &error);
         }
-        let told = Told::end(HALF, raw::listen(&mut socket, 1).end);
+        let told = AttackOutcome::end(HALF, raw::listen(&mut socket, 1).end);
         if !told.refused {
             self.0.open.leave(Held::Socket(socket));
         }
         told
     }
 
-    fn headless(&mut self) -> Told {
+    fn headless(&mut self) -> AttackOutcome {
         const OPEN: &str = "no last chunk";
         let link = match self.0.access.connect(self.0.opening, &mut Steps::new()) {
             Ok(link) => link,
-            Err(error) => return Told::access(OPEN, &error),
+            Err(error) => return AttackOutcome::access(OPEN, &error),
         };
         let (mut stream, mut connection, _) = link.take_apart();
         // As long as the server takes: some take no message of several chunks.
@@ -309,14 +309,14 @@ impl Beginner<'_> {
         };
         let sent = connection.send(NEVER, |out, _| out.resize(out.len() + most * 9 / 10, 0));
         if let Err(error) = sent {
-            return Told::good(OPEN, format!("not sent: {error}"));
+            return AttackOutcome::good(OPEN, format!("not sent: {error}"));
         }
         let begun = raw::without_the_last(connection.pending());
         let sent = stream.write_all(begun);
         if let Err(error) = sent.and(stream.set_read_timeout(Some(SOON))) {
-            return Told::unsent(OPEN, &error);
+            return AttackOutcome::unsent(OPEN, &error);
         }
-        let told = Told::end(OPEN, raw::listen(&mut stream, 1).end);
+        let told = AttackOutcome::end(OPEN, raw::listen(&mut stream, 1).end);
         if !told.refused {
             self.0.open.leave(Held::Stream(Box::new(stream)));
         }
@@ -325,7 +325,7 @@ impl Beginner<'_> {
 }
 
 impl Attacker for Beginner<'_> {
-    fn attack(&mut self, n: u64) -> Told {
+    fn attack(&mut self, n: u64) -> AttackOutcome {
         match n.is_multiple_of(2) {
             true => self.half(),
             false => self.headless(),
@@ -340,10 +340,10 @@ pub(super) struct Replayer<'a> {
 }
 
 impl Attacker for Replayer<'_> {
-    fn attack(&mut self, _: u64) -> Told {
+    fn attack(&mut self, _: u64) -> AttackOutcome {
         let link = match self.access.connect(self.opening, &mut Steps::new()) {
             Ok(link) => link,
-            Err(error) => return Told::access("", &error),
+            Err(error) => return AttackOutcome::access("", &error),
         };
         let (mut stream, mut connection, _) = link.take_apart();
         let mut request = Request::from(GetEndpointsRequest {
@@ -356,16 +356,16 @@ impl Attacker for Replayer<'_> {
             let _ = request.encode(out);
         });
         if let Err(error) = sent {
-            return Told::good("", format!("not sent: {error}"));
+            return AttackOutcome::good("", format!("not sent: {error}"));
         }
         let twice = [connection.pending(), connection.pending()].concat();
         let sent = stream.write_all(&twice);
         if let Err(error) = sent.and(stream.set_read_timeout(Some(self.access.timeout))) {
-            return Told::unsent("", &error);
+            return AttackOutcome::unsent("", &error);
         }
         match raw::listen(&mut stream, 2) {
-            Said { messages: 2, .. } => Told::good("", "answered twice"),
-            said => Told::end("", said.end),
+            Reply { messages: 2, .. } => AttackOutcome::good("", "answered twice"),
+            said => AttackOutcome::end("", said.end),
         }
     }
 }
@@ -376,15 +376,15 @@ pub(super) struct Scribbler<'a> {
 }
 
 impl Attacker for Scribbler<'_> {
-    fn attack(&mut self, n: u64) -> Told {
+    fn attack(&mut self, n: u64) -> AttackOutcome {
         // Whoever makes it: the attack of a number has the same bytes in each run.
         let mut random = Random::stream(n, &[]);
         match self.reach.knock(SOON) {
             Ok(mut socket) => {
                 let said = raw::malformed(&mut socket, self.reach.hello, &mut random);
-                Told::end("", said.end)
+                AttackOutcome::end("", said.end)
             }
-            Err(error) => Told::link("", &error),
+            Err(error) => AttackOutcome::link("", &error),
         }
     }
 }
@@ -450,25 +450,25 @@ impl<'a> Demander<'a> {
 }
 
 impl Attacker for Demander<'_> {
-    fn attack(&mut self, _: u64) -> Told {
+    fn attack(&mut self, _: u64) -> AttackOutcome {
         let mut session = match self.session.take() {
             Some(session) => session,
             None => match self.access.open(self.opening, &mut Steps::new()) {
                 Ok(session) => session,
-                Err(error) => return Told::access("session", &error),
+                Err(error) => return AttackOutcome::access("session", &error),
             },
         };
         match self.ask(&mut session) {
             Ok(status) => {
                 self.session = Some(session);
-                Told::status("", status)
+                AttackOutcome::status("", status)
             }
             Err(error) => {
                 // A connection that ended, or on which an answer is still to come, is of no use.
                 if !matches!(error, CallError::Link(_) | CallError::TimedOut(_)) {
                     self.session = Some(session);
                 }
-                Told::call("", &error)
+                AttackOutcome::call("", &error)
             }
         }
     }

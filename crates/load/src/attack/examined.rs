@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use plan::Nodes;
 use plan::unit::Rate;
-use record::attack::{Attacked, Held, Seen, Sheet, Verdict};
+use record::attack::{Attacked, Held, Sheet, Stages, Verdict};
 use record::run::Figure;
 use wire::types::{NodeId, ReadRequest, ReadValueId, TimestampsToReturn, VariableId, Variant};
 
@@ -83,9 +83,9 @@ pub struct Around<'a> {
     pub own_cpu: &'a (dyn Fn() -> Option<Duration> + Sync),
     /// Why the generator was the limit, if it was.
     pub limits: &'a Limits<'a>,
-    /// Told what is done now.
+    /// AttackOutcome what is done now.
     pub progress: &'a dyn Fn(&str),
-    /// Told what the good client does meanwhile, by its own thread.
+    /// AttackOutcome what the good client does meanwhile, by its own thread.
     pub good: &'a (dyn Fn(Moment<'_>) + Sync),
     /// Ends it, with what there is.
     pub control: &'a Control,
@@ -236,7 +236,7 @@ impl Bench<'_> {
         }
     }
 
-    fn measure(&self, place: &str, around: &mut Around<'_>) -> Result<Seen, RunError> {
+    fn measure(&self, place: &str, around: &mut Around<'_>) -> Result<Stages, RunError> {
         let good = &self.victim.good;
         let target = &good.target;
         let [calm, attacked, afterwards] = PARTS;

@@ -9,7 +9,7 @@ use record::attack::{Answer, Attackers};
 use record::run::Figure;
 
 use super::Schedule;
-use super::attacker::Told;
+use super::attacker::AttackOutcome;
 use super::way::Way;
 use crate::engine::Control;
 
@@ -73,7 +73,7 @@ impl Going {
         *lacks.entry(lack).or_default() += 1;
     }
 
-    fn told(&self, told: Told) {
+    fn told(&self, told: AttackOutcome) {
         if let Some(lack) = told.lack {
             self.lacks(lack);
             return;

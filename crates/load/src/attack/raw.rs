@@ -28,7 +28,7 @@ pub enum End {
 
 /// What it has said: whole messages, and how it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said {
+pub struct Reply {
     /// Messages but for the one that ends the connection.
     pub messages: u32,
     /// How it ended.
@@ -58,11 +58,11 @@ impl<R: Read> Read for Until<'_, R> {
 
 /// Listens until the connection ends, so many messages have come, or a read takes longer than the socket's patience; five
 /// seconds at most.
-pub fn listen(socket: &mut impl Read, most: u32) -> Said {
+pub fn listen(socket: &mut impl Read, most: u32) -> Reply {
     listen_until(socket, most, Instant::now() + PATIENCE)
 }
 
-fn listen_until(socket: &mut impl Read, most: u32, end: Instant) -> Said {
+fn listen_until(socket: &mut impl Read, most: u32, end: Instant) -> Reply {
     let socket = &mut Until { socket, end };
     let mut messages = 0;
     let end = loop {
@@ -83,7 +83,7 @@ fn listen_until(socket: &mut impl Read, most: u32, end: Instant) -> Said {
             },
         }
     };
-    Said { messages, end }
+    Reply { messages, end }
 }
 
 fn chunk(socket: &mut impl Read) -> io::Result<(MessageType, Vec<u8>)> {
@@ -105,7 +105,7 @@ pub fn greet(socket: &mut (impl Read + Write), hello: &[u8]) -> Result<(), End> 
         return Err(End::Closed);
     }
     match listen(socket, 1) {
-        Said { messages: 1, .. } => Ok(()),
+        Reply { messages: 1, .. } => Ok(()),
         said => Err(said.end),
     }
 }
@@ -130,10 +130,10 @@ pub fn without_the_last(chunks: &[u8]) -> &[u8] {
 }
 
 /// Sends what looks like chunks, wrong in a few bytes, until they are refused or there are enough of them.
-pub fn malformed(socket: &mut (impl Read + Write), hello: &[u8], random: &mut Random) -> Said {
+pub fn malformed(socket: &mut (impl Read + Write), hello: &[u8], random: &mut Random) -> Reply {
     const CHUNKS: u32 = 8;
     let mut all = 0;
-    let ended = |end| Said { messages: 0, end };
+    let ended = |end| Reply { messages: 0, end };
     if socket.write_all(hello).is_err() {
         return ended(End::Closed);
     }
@@ -143,13 +143,13 @@ pub fn malformed(socket: &mut (impl Read + Write), hello: &[u8], random: &mut Ra
             // Why it was closed may still be there to be read.
             return listen_until(socket, u32::MAX, until);
         }
-        let Said { messages, end } = listen_until(socket, 2, until);
+        let Reply { messages, end } = listen_until(socket, 2, until);
         all += messages;
         if end != End::Silent {
-            return Said { messages: all, end };
+            return Reply { messages: all, end };
         }
     }
-    Said {
+    Reply {
         messages: all,
         end: End::Silent,
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use plan::unit::duration::nanos;
 use record::Tally;
-use record::attack::{Attackers, Held, Seen, Stage};
+use record::attack::{Attackers, Held, Stage, Stages};
 use record::run::Figure;
 
 use super::good::{self, Came, SETTLING};
@@ -35,7 +35,7 @@ pub(super) struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    pub fn seen(&self, limits: &Limits<'_>) -> Seen {
+    pub fn seen(&self, limits: &Limits<'_>) -> Stages {
         let reads = good::reads(self.outcome);
         let width = reads.width_ns();
         let (settling, step) = (nanos(SETTLING), nanos(self.step));
@@ -46,7 +46,7 @@ impl Watched<'_> {
         let spans = [(first, begin), (begin, over), (over, end)];
         let [calm, attacked, after] = spans.map(|span| self.stage(&reads, span, limits));
         let account = self.outcome.account.as_ref();
-        Seen {
+        Stages {
             memory: self.held((begin, end), |it| it.rss_bytes),
             descriptors: self.held((begin, end), |it| it.descriptors),
             sessions: Held::default(),

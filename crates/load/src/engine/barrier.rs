@@ -17,7 +17,7 @@ pub enum Set {
     /// Nothing is published any more.
     Quiet,
     /// The servers' own counts.
-    Told,
+    EventInfo,
 }
 
 /// A barrier for so many loops.

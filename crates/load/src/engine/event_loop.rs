@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use record::samples::Sheet;
-use record::{Ledger, Receipt};
+use record::{Ledger, NotificationLedger};
 use wire::time::{Instant, Now};
 
 use super::barrier::Barrier;
@@ -48,13 +48,13 @@ pub struct EventLoop<H: Host> {
     ledgers: Vec<Ledger>,
     sheet: Option<Sheet>,
     /// What subscriptions bring.
-    receipt: Option<Receipt>,
-    /// When the receipt's clock shows 0.
+    notification_ledger: Option<NotificationLedger>,
+    /// When the notification_ledger's clock shows 0.
     zero: Instant,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Seats with more to read than they were given time for.
     again: Vec<usize>,
-    rung: Vec<ReadySocket>,
+    ready: Vec<ReadySocket>,
     origin: Instant,
     control: Control,
     /// How much of what a person did is known here.
@@ -111,15 +111,15 @@ pub struct Parts<H: Host> {
     /// Where it waits for the others while subscriptions are set up.
     pub barrier: Option<Arc<Barrier>>,
     /// Where it notes what subscriptions bring, and when the clock of that shows 0.
-    pub receipt: Option<(Receipt, Instant)>,
+    pub notification_ledger: Option<(NotificationLedger, Instant)>,
 }
 
 impl<H: Host> EventLoop<H> {
     /// A loop with its sessions.
     pub fn new(parts: Parts<H>) -> io::Result<Self> {
         let end = parts.settings.end_ns();
-        let (receipt, zero) = match parts.receipt {
-            Some((receipt, zero)) => (Some(receipt), zero),
+        let (notification_ledger, zero) = match parts.notification_ledger {
+            Some((notification_ledger, zero)) => (Some(notification_ledger), zero),
             None => (None, parts.origin),
         };
         let mut event_loop = Self {
@@ -130,11 +130,11 @@ impl<H: Host> EventLoop<H> {
                 .map(|_| Ledger::with_end(end).with_cuts(parts.settings.cuts()))
                 .collect(),
             sheet: parts.sheet,
-            receipt,
+            notification_ledger,
             zero,
             due: BinaryHeap::new(),
             again: Vec::new(),
-            rung: Vec::new(),
+            ready: Vec::new(),
             origin: parts.origin,
             control: parts.control,
             changes: 0,
@@ -290,8 +290,8 @@ impl<H: Host> EventLoop<H> {
         let at = end
             .saturating_add(self.origin.as_nanos())
             .saturating_sub(self.zero.as_nanos());
-        if let Some(receipt) = &mut self.receipt {
-            receipt.measured(at);
+        if let Some(notification_ledger) = &mut self.notification_ledger {
+            notification_ledger.measured(at);
         }
         for ledger in &mut self.ledgers {
             ledger.end_at(end);
@@ -343,16 +343,24 @@ impl<H: Host> EventLoop<H> {
         if let Some(seat) = self.seats.get_mut(n)
             && seat.lane.subscriptions().is_some()
         {
-            let mut recorder =
-                recorder(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
+            let mut recorder = recorder(
+                &mut self.ledgers,
+                &mut self.sheet,
+                &mut self.notification_ledger,
+                seat,
+            );
             seat.lane.pump_subscriptions(now, &mut recorder);
             self.deliver(n);
         }
         if self.ended.is_none()
             && let Some(seat) = self.seats.get_mut(n)
         {
-            let mut recorder =
-                recorder(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
+            let mut recorder = recorder(
+                &mut self.ledgers,
+                &mut self.sheet,
+                &mut self.notification_ledger,
+                seat,
+            );
             seat.lane.pump(now, &mut recorder);
             spent = seat.coalescing == Coalescing::On && seat.lane.is_spent();
         }
@@ -383,8 +391,8 @@ impl<H: Host> EventLoop<H> {
             false => self.until(),
         };
         let at = |t: u64| Instant::from_nanos(self.origin.as_nanos().saturating_add(t));
-        let mut rung = std::mem::take(&mut self.rung);
-        let mail = self.host.wait(until.map(at), at(t), &mut rung)?;
+        let mut ready = std::mem::take(&mut self.ready);
+        let mail = self.host.wait(until.map(at), at(t), &mut ready)?;
         let woken = self.t();
         if until.is_some_and(|until| until > t) {
             self.idle.add(t, woken);
@@ -402,7 +410,7 @@ impl<H: Host> EventLoop<H> {
             seat,
             readable,
             writable,
-        } in rung.drain(..)
+        } in ready.drain(..)
         {
             if writable {
                 self.writable(seat);
@@ -411,7 +419,7 @@ impl<H: Host> EventLoop<H> {
                 found = Activity::Something;
             }
         }
-        self.rung = rung;
+        self.ready = ready;
         Ok(found)
     }
 
@@ -426,7 +434,7 @@ impl<H: Host> EventLoop<H> {
             _ => self.settles_until.unwrap_or(u64::MAX),
         };
         // Where nothing is planned, how much waits at which moment says nothing.
-        let slack = match self.receipt.is_some() && self.due.is_empty() {
+        let slack = match self.notification_ledger.is_some() && self.due.is_empty() {
             true => SLACK,
             false => 0,
         };

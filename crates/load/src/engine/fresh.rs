@@ -13,6 +13,7 @@ use record::{Lateness, Ledger, Times};
 use wire::time::Instant;
 use wire::types::StatusCode;
 
+use super::diagnostics_reader::DiagnosticsReader;
 use super::end::End;
 use super::error::{RunError, SessionError};
 use super::opening;
@@ -23,7 +24,6 @@ use super::running::{Begin, PER_THREAD, Running};
 use super::settings::Settings;
 use super::several::{self, in_tasks};
 use super::target::Target;
-use super::witness::Witness;
 use crate::access::Session;
 use crate::transport::tasks::sleep_until;
 use crate::transport::{Clock, Socket};
@@ -41,13 +41,15 @@ pub fn run(
         .targets
         .iter()
         .filter(|_| running.options.diagnostics);
-    let witnesses: Vec<_> = asked.map(|it| (Witness::beside(it), it)).collect();
+    let readers: Vec<_> = asked
+        .map(|it| (DiagnosticsReader::beside(it), it))
+        .collect();
     let threads = running.threads();
     let begin = Begin::after(PER_THREAD, threads, &Clock::new());
     let (tell, told) = channel();
     let end = settings.end_ns();
     let ledger = |_| Ledger::with_end(end).with_cuts(settings.cuts());
-    let book = Mutex::new(Book {
+    let shared_recorder = Mutex::new(SharedRecorder {
         ledgers: (0..running.ledgers()).map(ledger).collect(),
         sheet: running.sheet(),
         changes: 0,
@@ -58,7 +60,7 @@ pub fn run(
         Some(Client {
             running,
             settings: &settings,
-            book: &book,
+            shared_recorder: &shared_recorder,
             target,
             prepared,
             seat,
@@ -70,15 +72,15 @@ pub fn run(
     });
     let mut tell = || told.try_iter().for_each(&mut *progress);
     let done = in_tasks(clients.collect(), threads, work, &mut tell)?;
-    let mut book = book.into_inner().map_err(|_| RunError::Thread)?;
-    book.tell(Clock::new().mono().nanos_since(begin.origin), true);
+    let mut shared_recorder = shared_recorder.into_inner().map_err(|_| RunError::Thread)?;
+    shared_recorder.tell(Clock::new().mono().nanos_since(begin.origin), true);
     tell();
     let mut reports: Vec<_> = done.iter().map(report).collect();
     if let Some(first) = reports.first_mut() {
-        first.ledgers = book.ledgers;
+        first.ledgers = shared_recorder.ledgers;
     }
     let (mut outcome, _) = gather(running, begin, seats, reports);
-    let ended = witnesses.iter().map(|(it, target)| it.end_beside(target));
+    let ended = readers.iter().map(|(it, target)| it.end_beside(target));
     outcome.diagnostics = ended.collect();
     Ok(outcome)
 }
@@ -92,7 +94,7 @@ fn report(thread: &several::Done<Worked>) -> Report<Socket> {
 }
 
 /// Where all clients write. A request takes tenths of a millisecond and more, a lock takes a ten-thousandth of that.
-struct Book {
+struct SharedRecorder {
     ledgers: Vec<Ledger>,
     sheet: Option<Sheet>,
     /// Changes of what is offered that the ledgers know of.
@@ -100,7 +102,7 @@ struct Book {
     tell: Sender<Progress>,
 }
 
-impl Book {
+impl SharedRecorder {
     /// After so many changes the phase ends then.
     fn ends_at(&mut self, changes: usize, at: u64) {
         if changes > self.changes {
@@ -131,7 +133,7 @@ impl Book {
 struct Client<'a> {
     running: &'a Running<'a>,
     settings: &'a Settings,
-    book: &'a Mutex<Book>,
+    shared_recorder: &'a Mutex<SharedRecorder>,
     target: &'a Target,
     prepared: &'a Prepared,
     seat: Seat,
@@ -168,8 +170,8 @@ async fn work(client: Client<'_>) -> Worked {
             let at = change.at.nanos_since(client.origin);
             source.change(at, change.level, 1);
             end.change(at, change.level);
-            if let Ok(mut book) = client.book.lock() {
-                book.ends_at(changes, end.at());
+            if let Ok(mut shared_recorder) = client.shared_recorder.lock() {
+                shared_recorder.ends_at(changes, end.at());
             }
         }
         if left == 0 || source.is_dry_until(end.at()) {
@@ -209,8 +211,8 @@ async fn work(client: Client<'_>) -> Worked {
     let ran = t();
     let ended = (control.is_over() || ran >= end.at()).then_some(ran.min(end.at()));
     if let Some(ended) = ended.filter(|_| source.is_open())
-        && let Ok(mut book) = client.book.lock()
-        && let Some(ledger) = book.ledgers.get_mut(client.base)
+        && let Ok(mut shared_recorder) = client.shared_recorder.lock()
+        && let Some(ledger) = shared_recorder.ledgers.get_mut(client.base)
     {
         // What fell due while it was at another request, and is not sent any more.
         while let Some(planned) = source.peek().filter(|at| *at < ended && left > 0) {
@@ -230,15 +232,15 @@ impl Client<'_> {
 
     /// Writes a request down.
     fn write(&self, one: &One, lateness: Lateness, times: Times, t: u64) {
-        let Ok(mut book) = self.book.lock() else {
+        let Ok(mut shared_recorder) = self.shared_recorder.lock() else {
             return;
         };
-        let Book { ledgers, sheet, .. } = &mut *book;
+        let SharedRecorder { ledgers, sheet, .. } = &mut *shared_recorder;
         let mut recorder = Recorder {
             ledgers: ledgers.get_mut(self.base..).unwrap_or_default(),
             sheet: sheet.as_mut(),
             target: self.seat.target as usize,
-            receipt: None,
+            notification_ledger: None,
         };
         let sent = Sent {
             work: one.work,
@@ -254,7 +256,7 @@ impl Client<'_> {
             bytes: one.received,
         };
         recorder.done(outcome, 1);
-        book.tell(t, false);
+        shared_recorder.tell(t, false);
     }
 
     async fn sleep_until(&self, at: u64, changes: usize) -> Woken {

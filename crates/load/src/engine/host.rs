@@ -55,7 +55,7 @@ pub trait Host {
         &mut self,
         until: Option<Instant>,
         now: Instant,
-        rung: &mut Vec<ReadySocket>,
+        ready: &mut Vec<ReadySocket>,
     ) -> io::Result<bool>;
 
     /// Has something done that takes long; what comes of it is in the mail later.

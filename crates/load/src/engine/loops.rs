@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use plan::unit::duration::nanos;
 use plan::{Seat, Share};
-use record::Receipt;
+use record::NotificationLedger;
 use wire::time::Instant;
 use wire::types::StatusCode;
 
 use super::barrier::{Barrier, Set};
 use super::control::Control;
+use super::diagnostics_reader::{self, DiagnosticsReader};
 use super::error::RunError;
 use super::event_loop::{EventLoop, Parts};
 use super::helper::Helpers;
@@ -26,7 +27,6 @@ use super::seat::Seat as Place;
 use super::settings::Settings;
 use super::settle::Settled;
 use super::subscriber::Subscriber;
-use super::witness::{self, Witness};
 use crate::access::Leaving;
 use crate::diagnostics::Plant;
 use crate::transport::{Clock, Socket};
@@ -47,13 +47,13 @@ pub fn run(
     if waiting.is_empty() {
         return Err(running.no_session(failed));
     }
-    let witnesses: Vec<Witness> = match options.diagnostics {
+    let readers: Vec<DiagnosticsReader> = match options.diagnostics {
         true => (0..running.servers())
             .map(|n| {
                 let target = running.targets.get(n as usize);
                 let namespaces = target.map(|it| it.about.namespaces.as_slice());
                 let plant = Plant::of(namespaces.unwrap_or_default());
-                Witness::begin(n, plant, &mut waiting)
+                DiagnosticsReader::begin(n, plant, &mut waiting)
             })
             .collect(),
         false => Vec::new(),
@@ -87,7 +87,7 @@ pub fn run(
         seats,
         there,
         fewer: !failed.is_empty(),
-        witnesses: &witnesses,
+        readers: &readers,
         zero: zero.mono,
         origin: begin.origin,
     };
@@ -121,10 +121,10 @@ pub fn run(
             progress: tell.clone(),
             sheet: running.sheet(),
             barrier: barrier.clone(),
-            receipt: barrier.as_ref().map(|_| {
-                let mut receipt = Receipt::new(zero.utc);
-                receipt.expect_items(items as usize);
-                (receipt, zero.mono)
+            notification_ledger: barrier.as_ref().map(|_| {
+                let mut notification_ledger = NotificationLedger::new(zero.utc);
+                notification_ledger.expect_items(items as usize);
+                (notification_ledger, zero.mono)
             }),
         };
         let pin = number.checked_rem(options.pin.len());
@@ -154,7 +154,7 @@ pub fn run(
         begin = Begin::at(barrier.completed() + settings.settle, &clock);
     }
     let (mut outcome, settled) = gather(running, begin, seats, reports);
-    conclude(&mut outcome, settled, seats, &absents, witnesses);
+    conclude(&mut outcome, settled, seats, &absents, readers);
     outcome.opened = opened;
     outcome.failed = failed;
     Ok(outcome)
@@ -175,7 +175,7 @@ fn hands(shares: &[Share], waiting: Vec<Waiting>) -> Vec<(usize, Vec<Waiting>)> 
 /// beside ours; the phase begins for all when the last of them is ready.
 fn wait_for(others: &dyn Others, barrier: &Barrier, settle: Duration, control: &Control) {
     let clock = Clock::new();
-    for set in [Set::Subscriptions, Set::Quiet, Set::Told] {
+    for set in [Set::Subscriptions, Set::Quiet, Set::EventInfo] {
         barrier.arrive(set, clock.mono());
     }
     while barrier.waits_for(Set::Items) > 1 && !control.is_over() {
@@ -196,7 +196,7 @@ struct Deal<'a> {
     there: Vec<Seat>,
     /// Some could not be opened.
     fewer: bool,
-    witnesses: &'a [Witness],
+    readers: &'a [DiagnosticsReader],
     zero: Instant,
     origin: Instant,
 }
@@ -223,7 +223,7 @@ impl Deal<'_> {
         if let Some(requests) = it.requests {
             let first = self.there.iter().find(|it| it.target == seat.target);
             let asks = first == Some(&seat);
-            let duty = witness::duty(phase, self.witnesses, seat, asks);
+            let duty = diagnostics_reader::duty(phase, self.readers, seat, asks);
             let orders = opening::orders(phase, seat, servers, self.zero, duty);
             lane = lane.subscribing(Subscriber::new(requests, orders));
         }
@@ -254,13 +254,13 @@ fn conclude(
     settled: Settled<Socket>,
     seats: &[Seat],
     absents: &Absents,
-    mut witnesses: Vec<Witness>,
+    mut readers: Vec<DiagnosticsReader>,
 ) {
     if let Ok(absents) = absents.lock() {
         for (index, absent) in &*absents {
             let target = seats.get(*index).map(|seat| seat.target as usize);
-            if let Some(witness) = target.and_then(|target| witnesses.get_mut(target)) {
-                witness.knows(absent.id());
+            if let Some(reader) = target.and_then(|target| readers.get_mut(target)) {
+                reader.knows(absent.id());
             }
         }
     }
@@ -289,15 +289,15 @@ fn conclude(
             sessions.push((seat.target as usize, session));
         }
     }
-    for (target, witness) in witnesses.iter().enumerate() {
+    for (target, reader) in readers.iter().enumerate() {
         let told = match heard.remove(&target) {
             Some(told) => {
                 let sessions = told
                     .sessions
                     .unwrap_or(Err(StatusCode::BadConnectionClosed));
-                witness.end_with(sessions, told.subscriptions)
+                reader.end_with(sessions, told.subscriptions)
             }
-            None => witness.end_through(target, &mut sessions),
+            None => reader.end_through(target, &mut sessions),
         };
         outcome.diagnostics.push(told);
     }

@@ -108,7 +108,7 @@ impl Host for Machine {
         &mut self,
         until: Option<Instant>,
         now: Instant,
-        rung: &mut Vec<ReadySocket>,
+        ready: &mut Vec<ReadySocket>,
     ) -> io::Result<bool> {
         let timeout = match until {
             None => Some(Duration::ZERO),
@@ -124,7 +124,7 @@ impl Host for Machine {
             match event.token() {
                 TIMER => {}
                 WAKER => mail = true,
-                Token(seat) => rung.push(ReadySocket {
+                Token(seat) => ready.push(ReadySocket {
                     seat,
                     readable: event.is_readable(),
                     writable: event.is_writable(),

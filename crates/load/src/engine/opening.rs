@@ -15,7 +15,7 @@ use super::running::Running;
 use super::settings::Settings;
 use super::several::several;
 use super::source::Source;
-use super::subscriber::{Came, Orders, Witness};
+use super::subscriber::{Came, DiagnosticsDuty, Orders};
 use super::target::Target;
 use crate::access::{Absent, Session};
 use crate::transport::Socket;
@@ -201,14 +201,20 @@ pub fn place(phase: &Phase, seat: Seat, targets: u32) -> (u64, u64) {
 }
 
 /// What a session that subscribes is told before it begins.
-pub fn orders(phase: &Phase, seat: Seat, targets: u32, zero: Instant, witness: Witness) -> Orders {
+pub fn orders(
+    phase: &Phase,
+    seat: Seat,
+    targets: u32,
+    zero: Instant,
+    diagnostics: DiagnosticsDuty,
+) -> Orders {
     Orders {
         seat,
         place: place(phase, seat, targets),
         seed: phase.seed,
         timeout: phase.timeout,
         zero,
-        witness,
+        diagnostics,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use plan::{Phase, Seat};
 use record::Tally;
-use record::receipt::Account;
+use record::notification_ledger::Account;
 use record::run::{Counted, Figure, Stall};
 
 use super::control::Change;

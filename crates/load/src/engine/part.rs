@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use plan::Seat;
 use record::Tally;
-use record::receipt::Account;
+use record::notification_ledger::Account;
 use record::run::{Stall, StallKind};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Where a lane writes down what became of its requests.
 
 use record::samples::Sheet;
-use record::{Lateness, Ledger, Receipt, Times};
+use record::{Lateness, Ledger, NotificationLedger, Times};
 
 /// A ledger for each thing that is asked, and a row for each request if that is wanted.
 pub struct Recorder<'a> {
@@ -12,7 +12,7 @@ pub struct Recorder<'a> {
     /// The target, for the rows.
     pub target: usize,
     /// What subscriptions bring.
-    pub receipt: Option<&'a mut Receipt>,
+    pub notification_ledger: Option<&'a mut NotificationLedger>,
 }
 
 impl<'a> Recorder<'a> {
@@ -22,7 +22,7 @@ impl<'a> Recorder<'a> {
             ledgers,
             sheet: None,
             target: 0,
-            receipt: None,
+            notification_ledger: None,
         }
     }
 
@@ -30,7 +30,7 @@ impl<'a> Recorder<'a> {
     #[inline]
     pub(super) fn tracker(&mut self) -> Option<NotificationTracker<'_>> {
         Some(NotificationTracker {
-            receipt: self.receipt.as_deref_mut()?,
+            notification_ledger: self.notification_ledger.as_deref_mut()?,
             ledger: self.ledgers.first_mut()?,
         })
     }
@@ -131,6 +131,6 @@ impl<T: PartialEq> Alike<T> {
 
 /// Where subscriptions write down what they hear.
 pub(super) struct NotificationTracker<'a> {
-    pub receipt: &'a mut Receipt,
+    pub notification_ledger: &'a mut NotificationLedger,
     pub ledger: &'a mut Ledger,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use record::receipt::{Account, Stretch};
+use record::notification_ledger::{Account, Stretch};
 use record::run::Stall;
 use record::{Closed, Ledger};
 

@@ -1,7 +1,7 @@
 //! A session's place in a loop.
 
 use record::samples::Sheet;
-use record::{Ledger, Receipt};
+use record::{Ledger, NotificationLedger};
 
 use super::host::Host;
 use super::lane::Lane;
@@ -91,14 +91,14 @@ impl<S> Seat<S> {
 pub fn recorder<'a, S>(
     ledgers: &'a mut [Ledger],
     sheet: &'a mut Option<Sheet>,
-    receipt: &'a mut Option<Receipt>,
+    notification_ledger: &'a mut Option<NotificationLedger>,
     seat: &Seat<S>,
 ) -> Recorder<'a> {
     Recorder {
         ledgers: ledgers.get_mut(seat.base..).unwrap_or_default(),
         sheet: sheet.as_mut(),
         target: seat.target,
-        receipt: receipt.as_mut(),
+        notification_ledger: notification_ledger.as_mut(),
     }
 }
 

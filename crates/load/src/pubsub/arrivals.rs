@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use platform::datagram::{Receiver, Told};
+use platform::datagram::{DatagramInfo, Receiver};
 
 use super::ethernet_url::Vlan;
 
@@ -155,7 +155,7 @@ fn open(came: &mut Came, bytes: &[u8], own: &[[u8; 6]]) -> usize {
 }
 
 /// What the system says of a datagram.
-fn told_of(told: Told) -> Came {
+fn told_of(told: DatagramInfo) -> Came {
     let source = told.from.map(|it| Source::Ip(it.ip()));
     Came {
         len: told.len,

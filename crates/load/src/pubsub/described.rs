@@ -1,7 +1,7 @@
 //! What a publisher tells of itself: names, metadata, how its groups and writers are configured.
 
 use pubsub::discovery::{
-    Announcement, Endpoint, FieldMetaData, MetaData, Told, WriterConfig, WriterGroupConfig,
+    Announced, Announcement, Endpoint, FieldMetaData, MetaData, WriterConfig, WriterGroupConfig,
 };
 use pubsub::json::{self, Status};
 use pubsub::layout::Layout;
@@ -58,12 +58,12 @@ fn retained_metadata(
     sealer: Option<Sealer>,
 ) -> Result<Retained, EncodeError> {
     let described = Described::of(plan, kinds);
-    let mut teller = Announcer::new(plan.publisher_id.clone(), sealer);
+    let mut announcements = Announcer::new(plan.publisher_id.clone(), sealer);
     let mut retained = Retained::default();
     for group in 1..=plan.groups {
         for id in writer_ids(plan, group) {
             let topic = tree.metadata(&group_name(group), &writer_name(id));
-            let message = teller.encode(described.metadata(id))?;
+            let message = announcements.encode(described.metadata(id))?;
             retained.messages.push((topic, message));
         }
     }
@@ -137,7 +137,7 @@ impl Announcer {
     }
 
     /// As it is sent.
-    pub fn encode(&mut self, told: Told) -> Result<Vec<u8>, EncodeError> {
+    pub fn encode(&mut self, told: Announced) -> Result<Vec<u8>, EncodeError> {
         let mut out = Vec::new();
         let header = self.sealer.as_ref().map(Sealer::header);
         let message = Announcement {
@@ -240,9 +240,9 @@ impl Described {
     }
 
     /// What the DataSet of a writer is.
-    pub fn metadata(&self, writer_id: u16) -> Told {
+    pub fn metadata(&self, writer_id: u16) -> Announced {
         let known = self.has(writer_id);
-        Told::MetaData {
+        Announced::MetaData {
             writer_id,
             metadata: match known {
                 true => MetaData {
@@ -259,10 +259,10 @@ impl Described {
     }
 
     /// How a group is configured, with these of its writers.
-    pub fn group(&self, id: u16, writers: &[u16]) -> Option<Told> {
+    pub fn group(&self, id: u16, writers: &[u16]) -> Option<Announced> {
         let mut group = self.groups.iter().find(|it| it.id == id)?.clone();
         group.writers.retain(|it| writers.contains(&it.id));
-        Some(Told::Writers {
+        Some(Announced::Writers {
             writer_ids: group.writers.iter().map(|it| it.id).collect(),
             statuses: vec![0; group.writers.len()],
             group: Box::new(group),
@@ -270,8 +270,8 @@ impl Described {
     }
 
     /// Where it can be asked as a server.
-    pub fn endpoints(&self) -> Told {
-        Told::Endpoints {
+    pub fn endpoints(&self) -> Announced {
+        Announced::Endpoints {
             endpoints: self.endpoints.clone(),
             status: match self.endpoints.is_empty() {
                 true => NOT_SUPPORTED,

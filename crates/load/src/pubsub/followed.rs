@@ -23,7 +23,7 @@ const WRITERS: usize = 1024;
 
 /// What a datagram said.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Said {
+pub(super) struct DatagramContents {
     pub values: u64,
     /// Since the datagram before.
     pub arrival: Option<u64>,
@@ -102,7 +102,7 @@ impl Followed {
         came: Came,
         at: Option<u64>,
         known: &Known<'_>,
-    ) -> Result<Said, DecodeError> {
+    ) -> Result<DatagramContents, DecodeError> {
         self.source = came.source;
         self.vlan = came.vlan;
         self.security = match view.header.security {
@@ -110,9 +110,9 @@ impl Followed {
             Some(it) if it.signed => "sign",
             _ => "none",
         };
-        let mut said = Said {
+        let mut said = DatagramContents {
             arrival: self.came(came.len, at),
-            ..Said::default()
+            ..DatagramContents::default()
         };
         if let Some(sequence) = view.header.group.and_then(|it| it.sequence) {
             let tracker = self.sequence.get_or_insert_with(Tracker::default);
@@ -145,10 +145,10 @@ impl Followed {
         len: usize,
         at: u64,
         same_clock: bool,
-    ) -> Result<Said, DecodeError> {
-        let mut said = Said {
+    ) -> Result<DatagramContents, DecodeError> {
+        let mut said = DatagramContents {
             arrival: self.came(len, Some(at)),
-            ..Said::default()
+            ..DatagramContents::default()
         };
         let mut time = None;
         for (place, set) in view.sets().enumerate() {

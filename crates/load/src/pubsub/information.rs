@@ -1,7 +1,9 @@
 //! What a server says in its PublishSubscribe object (Part 14, 9): what it publishes, where to, and how that goes.
 
 use pubsub::PublisherId;
-use pubsub::discovery::{Announcement, Endpoint, MetaData, Told, WriterConfig, WriterGroupConfig};
+use pubsub::discovery::{
+    Announced, Announcement, Endpoint, MetaData, WriterConfig, WriterGroupConfig,
+};
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 use wire::types::type_loader::ByteStringBody;
@@ -359,7 +361,7 @@ impl PubSubConnection {
         let Some(id) = &self.id else {
             return Vec::new();
         };
-        let mut told = vec![Told::Endpoints {
+        let mut told = vec![Announced::Endpoints {
             endpoints: vec![Endpoint {
                 url: server.to_owned(),
                 ..Endpoint::default()
@@ -377,7 +379,7 @@ impl PubSubConnection {
                 data_set: it.data_set.clone().unwrap_or_default(),
             });
             let writers: Vec<WriterConfig> = writers.collect();
-            told.push(Told::Writers {
+            told.push(Announced::Writers {
                 writer_ids: writers.iter().map(|it| it.id).collect(),
                 statuses: vec![0; writers.len()],
                 group: Box::new(WriterGroupConfig {
@@ -394,7 +396,7 @@ impl PubSubConnection {
             });
             for it in &group.writers {
                 if let Some(metadata) = &it.metadata {
-                    told.push(Told::MetaData {
+                    told.push(Announced::MetaData {
                         writer_id: it.id,
                         metadata: metadata.clone(),
                         status: 0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pubsub::PublisherId;
-use pubsub::discovery::{Announcement, MetaData, Told, WriterGroupConfig};
+use pubsub::discovery::{Announced, Announcement, MetaData, WriterGroupConfig};
 use pubsub::raw::RawType;
 
 /// So many DataSets, groups and publishers are remembered, and so many fields of all of them: announcements may come from
@@ -44,13 +44,13 @@ impl Learned {
     pub fn take(&mut self, publisher: &PublisherId<'_>, it: Announcement) -> bool {
         let publisher = publisher.clone().into_owned();
         match it.told {
-            Told::MetaData {
+            Announced::MetaData {
                 writer_id,
                 metadata,
                 status: 0,
             } => self.set((publisher, writer_id), metadata),
-            Told::Writers { group, .. } => self.group(publisher, *group),
-            Told::Endpoints {
+            Announced::Writers { group, .. } => self.group(publisher, *group),
+            Announced::Endpoints {
                 endpoints,
                 status: 0,
             } => {
@@ -152,7 +152,7 @@ mod tests {
         let field = FieldMetaData::scalar("a".into(), BuiltInType::Float);
         Announcement {
             sequence: 0,
-            told: Told::MetaData {
+            told: Announced::MetaData {
                 writer_id,
                 metadata: MetaData {
                     fields: vec![field; fields],
@@ -185,7 +185,7 @@ mod tests {
             writers: vec![writer(4), writer(5)],
             ..WriterGroupConfig::default()
         };
-        let told_group = Told::Writers {
+        let told_group = Announced::Writers {
             writer_ids: vec![4, 5],
             group: Box::new(group),
             statuses: vec![0, 0],

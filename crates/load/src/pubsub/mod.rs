@@ -1,6 +1,7 @@
 //! PubSub over UDP, Ethernet and MQTT: a publisher that keeps to a schedule, and a listener that counts what comes.
 
 mod address;
+mod announcements;
 mod arrivals;
 mod astray;
 mod batch;
@@ -38,12 +39,12 @@ mod received;
 mod sender;
 mod spread;
 mod subscriber;
-mod teller;
 mod telling;
 mod values;
 
 pub use crate::transport::{Dscp, DscpError};
 pub use address::{Address, AddressError};
+pub use announcements::Asked;
 pub use astray::Fates;
 pub use broker::{BrokerError, Login, Mqtt};
 pub use broker_url::{BrokerUrl, BrokerUrlError};
@@ -67,5 +68,4 @@ pub use received::{PhaseClock, SoFar};
 pub use sender::Sender;
 pub use spread::Spread;
 pub use subscriber::{Subscribe, subscribe, subscribe_and_tell};
-pub use teller::Asked;
 pub use values::{Signal, Source, Values};

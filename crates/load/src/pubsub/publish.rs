@@ -20,6 +20,7 @@ use wire::template::walk::BuiltInType;
 use wire::time::Now;
 use wire::types::{DataValue, DateTime, Variant};
 
+use super::announcements::{Announcements, Asked};
 use super::astray::Astray;
 use super::batch::{Batch, Sent};
 use super::courier::Courier;
@@ -32,7 +33,6 @@ use super::outlet::{self, Outlet};
 use super::publication::{Mapping, Publish, Target};
 use super::received::SoFar;
 use super::spread::Times;
-use super::teller::{Asked, Teller};
 use super::telling::{Done, Publishing};
 use super::values::{Form, zero};
 use super::{BrokerError, Delivered, Interface, Spread, ethernet, frame};
@@ -279,14 +279,14 @@ pub fn publish_and_tell(
         (planned, most) => planned.or(most),
     };
     let mut done = Published::begun(&plan, planned, size);
-    let teller = match (plan.discovery, plan.mapping) {
+    let announcements = match (plan.discovery, plan.mapping) {
         (Some(discovery), Mapping::Uadp) => {
             let announcer = Announcer::new(plan.publisher_id.clone(), sealer(nonce()));
             let cursor = used.as_ref().map(|used| Cursor::new(times.clone(), used));
             let described = Described::of(&plan, &kinds);
             let towards = Interface::towards(interface, discovery.at)?;
             let way = (discovery, towards, (plan.ttl, plan.dscp));
-            Some(Teller::start(way, announcer, described, cursor)?)
+            Some(Announcements::start(way, announcer, described, cursor)?)
         }
         _ => None,
     };
@@ -433,7 +433,7 @@ pub fn publish_and_tell(
         times.tell(keys);
     }
     done.mqtt = outlet.finish();
-    done.discovery = teller.and_then(Teller::finish);
+    done.discovery = announcements.and_then(Announcements::finish);
     done.lateness = late.spread();
     done.lateness_histogram = late.histogram();
     Ok(done)

@@ -15,7 +15,7 @@ use record::{Closed, Ledger, Measure, Tally};
 
 use super::arrivals::Came;
 use super::choice::Choice;
-use super::followed::{Followed, Known, Said};
+use super::followed::{DatagramContents, Followed, Known};
 use super::heard::{Captured, ListenerReport, Stream, Unread};
 use super::information::PubSubConnection;
 use super::key_times::{KeyFeed, KeyUse};
@@ -36,7 +36,7 @@ pub(super) struct Received {
     /// Types of the fields of each DataSet, where they are known: RawData does not say them.
     types: Vec<RawType>,
     /// What is written down of each datagram, if anybody wants that.
-    book: Option<Book>,
+    open: Option<OpenLedger>,
     bytes: u64,
     values: u64,
     stamped: bool,
@@ -81,7 +81,7 @@ pub struct PhaseClock {
 
 /// A ledger, when its phase began, in nanoseconds since 1970, and how long that is.
 #[derive(Debug)]
-struct Book {
+struct OpenLedger {
     ledger: Ledger,
     origin: u64,
     end: u64,
@@ -110,8 +110,8 @@ pub struct SoFar {
     pub last: bool,
 }
 
-impl Book {
-    fn note(&mut self, len: usize, at: Option<u64>, said: Option<Said>) {
+impl OpenLedger {
+    fn note(&mut self, len: usize, at: Option<u64>, said: Option<DatagramContents>) {
         let at = at.unwrap_or(self.origin).saturating_sub(self.origin);
         self.latest = Some(at);
         let length = u32::try_from(len).unwrap_or(u32::MAX);
@@ -151,7 +151,7 @@ impl Received {
         let ledger = Ledger::with_end(clock.end_ns).with_cuts(&[clock.cut_ns]);
         Self {
             types,
-            book: Some(Book {
+            open: Some(OpenLedger {
                 ledger,
                 origin: clock.origin_ns,
                 end: clock.end_ns,
@@ -166,7 +166,7 @@ impl Received {
     /// For who looks on, from this time in nanoseconds since 1970: what was told is not kept, however long it goes on.
     pub fn watched(origin: u64) -> Self {
         Self {
-            book: Some(Book {
+            open: Some(OpenLedger {
                 ledger: Ledger::new(),
                 origin,
                 end: u64::MAX,
@@ -184,19 +184,19 @@ impl Received {
 
     /// When the last message came of those that were written down, on the clock of their phase.
     pub fn latest(&self) -> Option<u64> {
-        self.book.as_ref()?.latest
+        self.open.as_ref()?.latest
     }
 
     /// What was heard up to a time on the clock of the phase; all of the rest, if it is the last time.
     pub fn so_far(&mut self, at: u64, last: bool) -> Option<SoFar> {
         let senders = self.senders();
-        let book = self.book.as_mut()?;
-        let closed = match last || book.forgets {
-            true => book.ledger.take_rest(at).collect(),
-            false => book.ledger.take_closed(at).collect(),
+        let open = self.open.as_mut()?;
+        let closed = match last || open.forgets {
+            true => open.ledger.take_rest(at).collect(),
+            false => open.ledger.take_closed(at).collect(),
         };
-        if book.forgets {
-            book.ledger = Ledger::new();
+        if open.forgets {
+            open.ledger = Ledger::new();
         }
         Some(SoFar {
             closed,
@@ -228,9 +228,9 @@ impl Received {
 
     /// What was written down in so much time.
     pub fn take_tally(&mut self, heard_for_ns: u64) -> Option<Tally> {
-        let Book {
+        let OpenLedger {
             mut ledger, end, ..
-        } = self.book.take()?;
+        } = self.open.take()?;
         if heard_for_ns < end {
             ledger.end_at(heard_for_ns);
         }
@@ -284,8 +284,8 @@ impl Received {
         if let Some(said) = said {
             self.values += said.values;
         }
-        if let Some(book) = &mut self.book {
-            book.note(came.len, at, said);
+        if let Some(open) = &mut self.open {
+            open.note(came.len, at, said);
         }
     }
 
@@ -298,7 +298,7 @@ impl Received {
         at: Option<u64>,
         keys: &mut KeyRing,
         tolerance: Tolerance,
-    ) -> Result<Option<Said>, String> {
+    ) -> Result<Option<DatagramContents>, String> {
         let bytes = buffer.get_mut(..came.len).unwrap_or_default();
         let opened = match keys.open(bytes) {
             Ok(opened) => opened,
@@ -328,10 +328,10 @@ impl Received {
         }
         let Some(place) = self.followed(&view.header, topic) else {
             self.not_followed += 1;
-            return Ok(Some(Said::default()));
+            return Ok(Some(DatagramContents::default()));
         };
         let Some(stream) = self.streams.get_mut(place) else {
-            return Ok(Some(Said::default()));
+            return Ok(Some(DatagramContents::default()));
         };
         let known = Known {
             given: &self.types,
@@ -519,7 +519,7 @@ fn kind(bytes: &[u8], tolerance: Tolerance) -> Option<Kind> {
 
 #[cfg(test)]
 mod tests {
-    use pubsub::discovery::{Announcement, Asks, Probe, Told};
+    use pubsub::discovery::{Announced, Announcement, Asks, Probe};
     use pubsub::security::{GroupKeys, Mode, PubSubPolicy, Sealer};
 
     use super::*;
@@ -538,7 +538,7 @@ mod tests {
         let mut sealer = Sealer::new(key, 1, Mode::Sign, [1; 4]);
         let announcement = Announcement {
             sequence: 0,
-            told: Told::Other(9),
+            told: Announced::Other(9),
         };
         let (header, mut told) = (sealer.header(), Vec::new());
         let at = announcement.encode(&id, Some(&header), &mut told).unwrap();

@@ -23,7 +23,7 @@ const FEWEST: usize = 10;
 const RENEWALS: usize = 3;
 
 /// What was seen of a policy and mode.
-pub(super) struct Seen {
+pub(super) struct Measured {
     protection: Protection,
     users: Vec<SeenUser>,
     failed: Option<String>,
@@ -56,7 +56,7 @@ struct SeenSize {
     cpu: Spent,
 }
 
-impl Seen {
+impl Measured {
     /// Nothing yet; finds out how to come in as which user.
     pub(super) fn new(
         access: Access,
@@ -139,12 +139,12 @@ pub(super) struct Bench<'a> {
 
 impl Bench<'_> {
     /// All rounds; whether none was cut short.
-    pub(super) fn rounds(&self, all: &mut [Seen]) -> bool {
+    pub(super) fn rounds(&self, all: &mut [Measured]) -> bool {
         let rounds = self.settings.rounds;
         // The first is the warm-up of both ends.
         for round in (0..=rounds).map(|it| it.checked_sub(1)) {
             // There and back: what drifts is nobody's.
-            let mut order: Vec<&mut Seen> = all.iter_mut().collect();
+            let mut order: Vec<&mut Measured> = all.iter_mut().collect();
             if round.is_some_and(|it| it % 2 == 1) {
                 order.reverse();
             }
@@ -168,7 +168,7 @@ impl Bench<'_> {
         true
     }
 
-    fn round(&self, way: &mut Seen, round: usize) -> Result<(), String> {
+    fn round(&self, way: &mut Measured, round: usize) -> Result<(), String> {
         self.connect(way)?;
         if let Some((opening, access)) = way.first() {
             let seen = super::handshakes::round(opening, access, self.settings, self.around);
@@ -188,7 +188,7 @@ impl Bench<'_> {
     }
 
     /// Connections, as each kind of user; the first that can log in is the one whose connections count.
-    fn connect(&self, way: &mut Seen) -> Result<(), String> {
+    fn connect(&self, way: &mut Measured) -> Result<(), String> {
         let mut came = false;
         let told = |closed| (self.around.told)(way.protection, Done::Connections, closed);
         for user in &mut way.users {
@@ -253,7 +253,12 @@ impl Bench<'_> {
         ((self.around.server_cpu)(), (self.around.own_cpu)())
     }
 
-    fn read(&self, way: &mut Seen, round: usize, session: &mut Session) -> Result<(), CallError> {
+    fn read(
+        &self,
+        way: &mut Measured,
+        round: usize,
+        session: &mut Session,
+    ) -> Result<(), CallError> {
         for (place, &values) in self.sizes.iter().enumerate() {
             let mut encoded = self.request(values, session)?;
             // The first says whether it is answered at all, and warms up both ends.
@@ -337,7 +342,7 @@ fn is_good(body: &[u8], values: u32) -> Result<(), CallError> {
     }
 }
 
-fn renew(way: &mut Seen, session: &mut Session) -> Result<(), CallError> {
+fn renew(way: &mut Measured, session: &mut Session) -> Result<(), CallError> {
     // All of HTTPS is one channel, which nobody renews.
     if session.link().connection().is_shared() {
         return Ok(());
@@ -351,7 +356,7 @@ fn renew(way: &mut Seen, session: &mut Session) -> Result<(), CallError> {
 }
 
 /// What came of it, each beside the first, which is the least protected.
-pub(super) fn ways(all: Vec<Seen>) -> Vec<Way> {
+pub(super) fn ways(all: Vec<Measured>) -> Vec<Way> {
     let first = all.iter().find(|it| !it.sizes.is_empty());
     let plain: Vec<Vec<Option<u64>>> = first.map_or_else(Vec::new, |it| {
         it.sizes.iter().map(|size| size.medians.clone()).collect()
@@ -363,7 +368,7 @@ fn spread(mut times: Vec<u64>) -> Figure<Spread> {
     Spread::of(&mut times).map_or_else(|| Figure::missing("nothing was measured"), Figure::Known)
 }
 
-fn finished(way: Seen, plain: &[Vec<Option<u64>>]) -> Way {
+fn finished(way: Measured, plain: &[Vec<Option<u64>>]) -> Way {
     let steps = TransportStep::ALL.into_iter().filter_map(|step| {
         let of = way.steps.iter().filter(|it| it.0 == step);
         let mut times: Vec<u64> = of.map(|it| nanos(it.1)).collect();

@@ -28,7 +28,7 @@ use crate::access::{
 use crate::probe::first_read;
 use crate::transport::Steps;
 use crate::work::{WorkError, find};
-use measure::{Bench, Seen};
+use measure::{Bench, Measured};
 pub(crate) use refuse::wrong_user;
 
 /// What is measured.
@@ -61,9 +61,9 @@ pub struct Around<'a> {
     pub own_cpu: &'a (dyn Fn() -> Option<Duration> + Sync),
     /// Whether to end now, with what there is.
     pub stopped: &'a dyn Fn() -> bool,
-    /// Told what is measured now.
+    /// EventInfo what is measured now.
     pub progress: &'a dyn Fn(&str),
-    /// Told what was done over a policy and mode in a round, by what it was.
+    /// EventInfo what was done over a policy and mode in a round, by what it was.
     pub told: &'a dyn Fn(Protection, Done, Closed),
     /// Says why nobody can log in, and what to do about it.
     pub explain: &'a dyn Fn(&AccessError) -> String,
@@ -153,7 +153,7 @@ pub fn examine(
     let mut protections: Vec<_> = endpoints.iter().filter_map(|it| it.protection).collect();
     protections.sort_by_key(|it| (it.policy != Policy::None, it.policy, it.mode));
     protections.dedup();
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut seen: Vec<Measured> = Vec::new();
     for protection in protections {
         let access = Access {
             security: Security::Exactly(protection),
@@ -163,7 +163,7 @@ pub fn examine(
             .iter()
             .find(|it| it.protection == Some(protection));
         let kinds = offered.map_or_else(Vec::new, kinds);
-        seen.push(Seen::new(access, protection, kinds, settings, around));
+        seen.push(Measured::new(access, protection, kinds, settings, around));
     }
     if let Some(about) = seen.iter().find_map(|way| look(way, settings)) {
         let (about, node) = about?;
@@ -252,7 +252,7 @@ fn certificate(access: &Access, endpoints: &[Endpoint]) -> Figure<Certificate> {
 }
 
 /// What the server says of itself, over this way; none where no session can be had.
-fn look(way: &Seen, settings: &Settings) -> Option<Result<(About, NodeId), ExamineError>> {
+fn look(way: &Measured, settings: &Settings) -> Option<Result<(About, NodeId), ExamineError>> {
     let (opening, access) = way.first()?;
     let mut session = access.open(opening, &mut Steps::new()).ok()?;
     let about = About::ask(&mut session).map_err(first_read);

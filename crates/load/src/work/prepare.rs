@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use plan::{Nodes, Phase, Read, Spread, Work};
-use record::receipt::WatchedValue;
+use record::notification_ledger::WatchedValue;
 use wire::types::{AttributeId, ExtensionObject, NodeId, NumericRange};
 
 use super::find::{LeftOut, Wanted};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use plan::{Deadband, Mode, Subscribe, Timestamps, Trigger};
-use record::receipt::WatchedValue;
+use record::notification_ledger::WatchedValue;
 use wire::template::{PublishTemplate, Template};
 use wire::types::{
     AggregateFilter, AttributeId, BinaryEncodable, ContextOwned, CreateMonitoredItemsRequest,

@@ -1,6 +1,6 @@
 //! What is known of nodes beforehand: a plant of ours says which of them count, and how.
 
-use record::receipt::{Counter, Ids, WatchedValue};
+use record::notification_ledger::{Counter, Ids, WatchedValue};
 use wire::types::{
     Array, CallMethodRequest, CallRequest, NodeId, RequestHeader, Variant, VariantScalarTypeId,
 };

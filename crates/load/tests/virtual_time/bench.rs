@@ -202,7 +202,7 @@ impl World {
             progress: std::sync::mpsc::channel().0,
             sheet: None,
             barrier: None,
-            receipt: None,
+            notification_ledger: None,
         })
         .unwrap()
     }

@@ -335,7 +335,7 @@ fn timeouts_aborts_and_faults_stay_in_the_population() {
 }
 
 #[test]
-fn a_lost_connection_loses_no_request_from_the_books() {
+fn a_lost_connection_loses_no_request_from_the_results() {
     // Answers take a little less than 50 ms: sent at 960, 970, 980 and 990 ms by the one session,
     // at 955 to 995 by the other, so many are on their way when it happens.
     let mut world = World::new(constant(100), Duration::from_secs(4));

@@ -6,8 +6,8 @@ use std::time::Duration;
 use load::engine::{Came, Lane, Orders, Recorder, SubscriberStep};
 use load::work::{Requests, Terms};
 use plan::{Offsets, Reconnect, Seat, Subscribe};
-use record::receipt::Receipt;
-use record::{Ledger, receipt};
+use record::notification_ledger::NotificationLedger;
+use record::{Ledger, notification_ledger};
 use wire::service::{Request, Response};
 use wire::types::{
     CreateMonitoredItemsResponse, CreateSubscriptionResponse, DataChangeNotification, DataValue,
@@ -28,7 +28,7 @@ const PATIENCE: u64 = 10 * MS;
 struct Session {
     lane: Lane,
     server: server::Connection,
-    receipt: Receipt,
+    notification_ledger: NotificationLedger,
     ledgers: [Ledger; 1],
     plan: Subscribe,
     t: u64,
@@ -60,7 +60,7 @@ fn lane(connection: client::Connection, plan: &Subscribe) -> Lane {
         seed: 1,
         timeout: Duration::from_secs(10),
         zero: now(0).mono,
-        witness: load::engine::Witness::None,
+        diagnostics: load::engine::DiagnosticsDuty::None,
     };
     Lane::new(connection, idle()).subscribing(load::engine::Subscriber::new(requests(plan), orders))
 }
@@ -73,7 +73,7 @@ impl Session {
         Self {
             lane,
             server,
-            receipt: Receipt::new(now(0).utc),
+            notification_ledger: NotificationLedger::new(now(0).utc),
             ledgers: [Ledger::new()],
             plan,
             t: 0,
@@ -105,30 +105,33 @@ impl Session {
         (session, publish)
     }
 
-    fn recorder<'a>(ledgers: &'a mut [Ledger], receipt: &'a mut Receipt) -> Recorder<'a> {
+    fn recorder<'a>(
+        ledgers: &'a mut [Ledger],
+        notification_ledger: &'a mut NotificationLedger,
+    ) -> Recorder<'a> {
         let mut recorder = Recorder::new(ledgers);
-        recorder.receipt = Some(receipt);
+        recorder.notification_ledger = Some(notification_ledger);
         recorder
     }
 
     /// What the session asks now.
     fn asked(&mut self) -> Vec<Asked> {
         self.t += MS;
-        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.receipt);
+        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.notification_ledger);
         self.lane.pump_subscriptions(now(self.t), &mut recorder);
         asked(&mut self.lane, &mut self.server, self.t)
     }
 
     fn answer(&mut self, id: server::RequestId, response: impl Into<Response>) {
         answer(&mut self.lane, &mut self.server, id, response);
-        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.receipt);
+        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.notification_ledger);
         assert!(self.lane.drain(now(self.t), &mut recorder).is_none());
     }
 
     /// The connection is lost, and there is another one.
     fn comes_back(&mut self, came: Came) {
         self.lane.connection().lost("the cable");
-        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.receipt);
+        let mut recorder = Self::recorder(&mut self.ledgers, &mut self.notification_ledger);
         assert!(self.lane.drain(now(self.t), &mut recorder).is_some());
         let (connection, server) = joined(0, self.t);
         self.server = server;
@@ -305,7 +308,7 @@ fn what_is_missing_is_asked_for_and_acknowledged() {
         .find(|it| publishes(std::slice::from_ref(*it)) == 1);
     session.answer(publish.unwrap().0, published(message(4)));
     assert_eq!(acknowledged(&session.asked()), [(FIRST, 2), (FIRST, 4)]);
-    let messages = session.receipt.so_far().messages;
+    let messages = session.notification_ledger.so_far().messages;
     assert_eq!((messages.lost(), messages.republish_answered), (0, 1));
 }
 
@@ -332,7 +335,7 @@ fn a_message_that_comes_right_behind_another_is_not_asked_for() {
     session.answer(publish[1].0, published(message(1)));
     session.t += PATIENCE;
     assert!(asked_again(&session.asked()).is_empty());
-    let messages = session.receipt.so_far().messages;
+    let messages = session.notification_ledger.so_far().messages;
     let asked = (messages.republish_asked, messages.disordered);
     assert_eq!((asked, messages.lost()), ((0, 1), 0));
 }
@@ -366,7 +369,7 @@ fn what_is_missing_at_the_end_is_fetched_before_its_subscription_is_deleted() {
     let [(_, Request::DeleteSubscriptions(_))] = asked.as_slice() else {
         panic!("{asked:?}");
     };
-    assert_eq!(session.receipt.so_far().messages.lost(), 0);
+    assert_eq!(session.notification_ledger.so_far().messages.lost(), 0);
 }
 
 #[test]
@@ -398,7 +401,7 @@ fn a_session_that_goes_on_asks_first_for_what_was_sent_meanwhile() {
     session.answer(asked[0].0, fault(StatusCode::BadMessageNotAvailable));
     let asked = session.asked();
     assert_eq!((publishes(&asked), asked.len()), (2, 2), "{asked:?}");
-    let messages = session.receipt.so_far().messages;
+    let messages = session.notification_ledger.so_far().messages;
     assert_eq!((messages.cut, messages.resumed, messages.lost()), (1, 1, 0));
 }
 
@@ -447,6 +450,6 @@ fn a_new_session_that_is_told_to_makes_all_of_it_again() {
         _ => false,
     };
     assert!(asked.iter().any(items), "{asked:?}");
-    let messages: receipt::Messages = session.receipt.so_far().messages;
+    let messages: notification_ledger::Messages = session.notification_ledger.so_far().messages;
     assert_eq!((messages.cut, messages.recreated), (1, 1));
 }

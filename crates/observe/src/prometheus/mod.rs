@@ -19,7 +19,7 @@ pub struct Page<'a> {
 
 /// What a page tells of the machine, or of one process.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct ExportedFigures {
     /// The exporter, with its version where it tells that.
     pub by: String,
     /// The process, the group of processes or the container; none for the machine.
@@ -44,14 +44,14 @@ impl<'a> Page<'a> {
     }
 
     /// What it tells of this process, or of the machine. A page that has one process and no machine tells of that.
-    pub fn tell(&self, name: Option<&str>) -> Figure<Told> {
+    pub fn tell(&self, name: Option<&str>) -> Figure<ExportedFigures> {
         match name {
             Some(name) => self.process(name),
             None => self.host().or_else(|why| self.only_process().ok_or(why)),
         }
     }
 
-    fn host(&self) -> Figure<Told> {
+    fn host(&self) -> Figure<ExportedFigures> {
         let found = exporter::HOSTS.iter().find_map(|host| host(self));
         let found = found.ok_or_else(|| {
             NotAvailable::because(match self.rows.len() {
@@ -66,7 +66,7 @@ impl<'a> Page<'a> {
         Ok(self.told(found, None))
     }
 
-    fn process(&self, name: &str) -> Figure<Told> {
+    fn process(&self, name: &str) -> Figure<ExportedFigures> {
         let found = exporter::PROCESSES.iter().find_map(|of| of(self, name));
         let found = found.ok_or_else(|| {
             let all = self.names();
@@ -84,7 +84,7 @@ impl<'a> Page<'a> {
         Ok(self.told(found, Some(name.to_owned())))
     }
 
-    fn only_process(&self) -> Option<Told> {
+    fn only_process(&self) -> Option<ExportedFigures> {
         match self.names().as_slice() {
             [one] => self.process(one).ok(),
             [] => {
@@ -107,8 +107,8 @@ impl<'a> Page<'a> {
         all
     }
 
-    fn told(&self, found: PageFigures, name: Option<String>) -> Told {
-        Told {
+    fn told(&self, found: PageFigures, name: Option<String>) -> ExportedFigures {
+        ExportedFigures {
             by: found.by,
             name: name.map(|name| found.name.unwrap_or(name)),
             clock_ns: found.clock_ns,

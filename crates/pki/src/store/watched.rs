@@ -27,14 +27,14 @@ pub struct WatchedTrust {
 struct Held {
     trust: Arc<Trust>,
     folders: Vec<Option<SystemTime>>,
-    files: Vec<Seen>,
+    files: Vec<FileState>,
     looked: Moment,
     readings: u64,
 }
 
 /// A file as its folder shows it.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct FileState {
     path: PathBuf,
     length: u64,
     changed: Option<SystemTime>,
@@ -137,7 +137,7 @@ impl WatchedTrust {
         self.all().iter().map(changed).collect()
     }
 
-    fn files(&self) -> Result<Vec<Seen>, StoreError> {
+    fn files(&self) -> Result<Vec<FileState>, StoreError> {
         let mut files = Vec::new();
         for folder in self.all() {
             let paths = files::in_folder(&folder)?;
@@ -148,9 +148,9 @@ impl WatchedTrust {
     }
 }
 
-fn see(path: &Path) -> Option<Seen> {
+fn see(path: &Path) -> Option<FileState> {
     let there = path.metadata().ok()?;
-    Some(Seen {
+    Some(FileState {
         path: path.to_owned(),
         length: there.len(),
         changed: there.modified().ok(),

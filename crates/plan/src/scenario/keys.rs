@@ -187,7 +187,7 @@ const FLEET: &[Row] = &[
         "orphan",
         Shape::One,
         "DURATION",
-        "Agents stop their load by themselves when they hear nothing for so long",
+        "Agents stop their load when they hear nothing from the controller for this long",
         Some("10s"),
     ),
 ];

@@ -77,14 +77,14 @@ impl Responder {
     /// The account of a session that a request names, whether or not it may.
     pub(super) fn account(&self, token: RawNodeId<'_>, service: Option<Service>) -> Account {
         Account {
-            session: self.house.sessions.find(token).ok(),
+            session: self.store.sessions.find(token).ok(),
             service,
         }
     }
 
     /// A request has come.
     pub(super) fn has_come(&self, account: Account) {
-        if let Some(record) = account.record(&self.house.sessions) {
+        if let Some(record) = account.record(&self.store.sessions) {
             account.came(record, self.now);
         }
     }
@@ -107,7 +107,7 @@ impl Responder {
 
     /// Sends a ServiceFault.
     pub(super) fn fault(&mut self, account: Account, asked: Asked, status: StatusCode) {
-        account.failed(&self.shared, &self.house.sessions, asked.handle, status);
+        account.failed(&self.shared, &self.store.sessions, asked.handle, status);
         let now = self.now;
         if let Some(there) = self.connections.links.get_mut(asked.link) {
             // A fault of a few bytes fits into every agreement; a channel that ended needs none.

@@ -8,7 +8,7 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::link::Link;
-use super::long::{Behind, Hall, Long, Rest, Way};
+use super::long::{AnswerContext, Behind, Long, Rest, Way};
 use super::response::{encode_fault, handle_of};
 use super::{Account, Asked};
 use crate::fault::MessageFate;
@@ -98,26 +98,27 @@ impl Link {
     }
 
     /// All that may be written is: makes more. False if there is no more to be written now.
-    pub fn make_more(&mut self, hall: &mut Hall<'_>, work: &mut Work) -> bool {
+    pub fn make_more(&mut self, context: &mut AnswerContext<'_>, work: &mut Work) -> bool {
         // A piece may be less than a chunk, and what is sealed may wait for a chunk in front of it.
         while self.connection.backlog() == 0
             && !work.is_over()
             && let Some(long) = &mut self.here.long
         {
-            let measured = long.rest.measure(hall, work);
+            let measured = long.rest.measure(context, work);
             if measured == Ok(true) {
                 // Nothing of it is on its way yet.
                 continue;
             }
             let mut failed = None;
-            let mut write =
-                |out: &mut Vec<u8>| match measured.and_then(|_| long.rest.write(hall, work, out)) {
-                    Ok(more) => more,
-                    Err(status) => {
-                        failed = Some(status);
-                        true
-                    }
-                };
+            let mut write = |out: &mut Vec<u8>| match measured
+                .and_then(|_| long.rest.write(context, work, out))
+            {
+                Ok(more) => more,
+                Err(status) => {
+                    failed = Some(status);
+                    true
+                }
+            };
             let more = match &mut long.way {
                 Way::Out(_) if measured.is_err() => Ok(write(&mut Vec::new())),
                 Way::Kept(body) => Ok(write(body)),
@@ -141,14 +142,14 @@ impl Link {
             if !matches!(part, Part::More)
                 && let Some(ended) = self.here.long.take()
             {
-                self.end(*ended, part, hall);
+                self.end(*ended, part, context);
             }
         }
         !self.connection.pending().is_empty()
     }
 
     /// A long answer has ended: those behind it follow, up to the next long one.
-    fn end(&mut self, ended: Long, part: Part, hall: &Hall<'_>) {
+    fn end(&mut self, ended: Long, part: Part, context: &AnswerContext<'_>) {
         let Long {
             account,
             id,
@@ -163,10 +164,10 @@ impl Link {
                 if status != StatusCode::BadResponseTooLarge {
                     let _ = self.connection.abort(id, status);
                 }
-                account.failed(hall.shared, &hall.house.sessions, handle, status);
+                account.failed(context.shared, &context.store.sessions, handle, status);
             }
-            (Part::Failed(status), _) => self.say(account, (id, handle), status, hall),
-            (_, Way::Kept(body)) => self.follow(account, (id, None), &body, hall),
+            (Part::Failed(status), _) => self.say(account, (id, handle), status, context),
+            (_, Way::Kept(body)) => self.follow(account, (id, None), &body, context),
             (_, Way::Out(_)) => {
                 if let Some(astray) = &mut self.astray {
                     astray.passed(&mut self.connection);
@@ -182,7 +183,7 @@ impl Link {
                 rest,
             } = next;
             let Some(rest) = rest else {
-                self.follow(account, (id, message), &body, hall);
+                self.follow(account, (id, message), &body, context);
                 continue;
             };
             // A channel that has ended needs none of them.
@@ -197,13 +198,13 @@ impl Link {
         account: Account,
         (id, message): (RequestId, Option<(u32, MessageFate)>),
         body: &[u8],
-        hall: &Hall<'_>,
+        context: &AnswerContext<'_>,
     ) {
         let write = |out: &mut Vec<u8>| out.extend_from_slice(body);
-        let sent = self.respond_as(id, message, hall.now.mono, write);
+        let sent = self.respond_as(id, message, context.now.mono, write);
         if let Err(SendError::TooLarge { .. }) = sent {
             let asked = (id, handle_of(body));
-            self.say(account, asked, StatusCode::BadResponseTooLarge, hall);
+            self.say(account, asked, StatusCode::BadResponseTooLarge, context);
         }
     }
 
@@ -213,11 +214,11 @@ impl Link {
         account: Account,
         (id, handle): (RequestId, u32),
         status: StatusCode,
-        hall: &Hall<'_>,
+        context: &AnswerContext<'_>,
     ) {
-        account.failed(hall.shared, &hall.house.sessions, handle, status);
-        let _ = self.respond(id, hall.now.mono, |out| {
-            encode_fault(handle, status, hall.now.utc, out);
+        account.failed(context.shared, &context.store.sessions, handle, status);
+        let _ = self.respond(id, context.now.mono, |out| {
+            encode_fault(handle, status, context.now.utc, out);
         });
     }
 }

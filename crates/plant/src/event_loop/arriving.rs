@@ -67,7 +67,7 @@ impl EventLoop {
                 self.shared.counters.refused_connections.add(1);
                 self.acceptor.accept_and_end();
                 let at = self.responder.now.mono + ACCEPT_AGAIN;
-                self.responder.house.timers.add(at, Due::Accept);
+                self.responder.store.timers.add(at, Due::Accept);
                 return false;
             }
         }
@@ -151,10 +151,10 @@ impl Responder {
     /// each other out.
     pub(super) fn end_idle(&mut self) -> usize {
         let now = self.now.mono;
-        let active = self.house.sessions.ids();
+        let active = self.store.sessions.ids();
         let active = active
             .into_iter()
-            .filter_map(|id| self.house.sessions.get(id));
+            .filter_map(|id| self.store.sessions.get(id));
         let active: FxHashSet<SlotId> = active
             .filter(|session| session.protocol.is_active())
             .flat_map(|session| {
@@ -229,7 +229,7 @@ impl Responder {
         // Others are told when they have said hello.
         if let Some(id) = self
             .connections
-            .keep(link, &mut self.house.timers)
+            .keep(link, &mut self.store.timers)
             .filter(|_| refused && shared)
         {
             let reason = "there are as many connections as may be";

@@ -23,7 +23,7 @@ impl EventLoop {
         };
         there.here.errand = Errand::None;
         there.here.busy = there.here.busy.saturating_sub(1);
-        self.responder.books.look_at(there);
+        self.responder.work_recorder.look_at(there);
         let (id, handle) = (checked.id, checked.request.request_header.request_handle);
         let token = space::raw(&checked.request.request_header.authentication_token);
         let account = self.responder.account(token, Some(Service::Call));
@@ -32,7 +32,7 @@ impl EventLoop {
             self.responder.fault(account, asked, status);
         }
         if let Some(there) = self.responder.connections.links.get_mut(link) {
-            self.responder.books.leave(there);
+            self.responder.work_recorder.leave(there);
         }
         self.flush(link);
     }
@@ -57,7 +57,7 @@ impl Responder {
         let post = self.connections.post.clone();
         let (Some(there), Some(session)) = (
             self.connections.links.get_mut(link),
-            self.house.sessions.get_mut(session),
+            self.store.sessions.get_mut(session),
         ) else {
             return Ok(Some(request));
         };
@@ -106,9 +106,9 @@ impl Responder {
         drop(checked.held);
         // It may have ended meanwhile.
         let number = self.session_for(space::raw(&header.authentication_token), asked.link)?;
-        let desk = self.house.desk(&self.shared, number, self.now);
-        let mut desk = desk.ok_or(StatusCode::BadSessionIdInvalid)?;
-        let steps = desk.call_knowing(&mut checked.request, checked.outcomes)?;
+        let context = self.store.context(&self.shared, number, self.now);
+        let mut context = context.ok_or(StatusCode::BadSessionIdInvalid)?;
+        let steps = context.call_knowing(&mut checked.request, checked.outcomes)?;
         self.take_steps(account, asked, number, (steps, checked.bytes))
     }
 }

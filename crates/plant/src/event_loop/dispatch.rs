@@ -6,15 +6,15 @@ use wire::time::Instant;
 use wire::types::{DateTime, StatusCode};
 
 use super::between_loops::Decoded;
-use super::books::Books;
 use super::here::Errand;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
+use super::work_recorder::WorkRecorder;
 use super::{Account, Asked, EventLoop, Responder, SlotId};
 use crate::service::discovery::Discovery;
 use crate::service::served::{Route, Served};
 use crate::service::steps::{Steps, Work};
-use crate::service::{Answer as Answered, DECODED_AT_ONCE, Desk};
+use crate::service::{Answer as Answered, DECODED_AT_ONCE, ServiceContext};
 use crate::space;
 
 impl EventLoop {
@@ -36,7 +36,7 @@ impl EventLoop {
         };
         there.here.errand = Errand::None;
         there.here.busy = there.here.busy.saturating_sub(1);
-        self.responder.books.look_at(there);
+        self.responder.work_recorder.look_at(there);
         match result {
             Some(result) => {
                 let begun = self.shared.clock.now().mono;
@@ -45,7 +45,7 @@ impl EventLoop {
             None => self.request(link, id, &body),
         }
         if let Some(there) = self.responder.connections.links.get_mut(link) {
-            self.responder.books.leave(there);
+            self.responder.work_recorder.leave(there);
         }
         self.flush(link);
     }
@@ -90,9 +90,9 @@ impl EventLoop {
             };
         }
         if self.answer_decoded(asked, body, request, (account, served)) {
-            let entry = Books::begun(begun);
+            let entry = WorkRecorder::begun(begun);
             self.responder
-                .books
+                .work_recorder
                 .end(entry, served.task, 0, &self.shared.clock);
         }
     }
@@ -144,10 +144,12 @@ impl EventLoop {
     ) -> Result<Given, StatusCode> {
         let Asked { link, id, .. } = asked;
         match (route, request) {
-            (Route::Desk(answer), request) => {
+            (Route::ServiceContext(answer), request) => {
                 let token = space::raw(&request.header().authentication_token);
                 let session = self.responder.session_for(token, link)?;
-                return self.responder.answer(session, |desk| answer(desk, request));
+                return self
+                    .responder
+                    .answer(session, |context| answer(context, request));
             }
             (Route::Open(answer), request) => {
                 return self
@@ -178,7 +180,9 @@ impl EventLoop {
                     *request = back;
                     let token = space::raw(&request.request_header.authentication_token);
                     let session = self.responder.session_for(token, link)?;
-                    let call = |desk: &mut Desk<'_>| desk.call(request).map(Answered::Steps);
+                    let call = |context: &mut ServiceContext<'_>| {
+                        context.call(request).map(Answered::Steps)
+                    };
                     return self.responder.answer(session, call);
                 }
             }
@@ -190,15 +194,15 @@ impl EventLoop {
 }
 
 impl Responder {
-    /// Has a request answered at the desk of its session: at once, or one operation after another.
+    /// Has a request answered at the context of its session: at once, or one operation after another.
     fn answer(
         &mut self,
         session: SlotId,
-        answer: impl FnOnce(&mut Desk<'_>) -> Result<Answered, StatusCode>,
+        answer: impl FnOnce(&mut ServiceContext<'_>) -> Result<Answered, StatusCode>,
     ) -> Result<Given, StatusCode> {
-        let desk = self.house.desk(&self.shared, session, self.now);
-        let mut desk = desk.ok_or(StatusCode::BadSessionIdInvalid)?;
-        let answer = answer(&mut desk);
+        let context = self.store.context(&self.shared, session, self.now);
+        let mut context = context.ok_or(StatusCode::BadSessionIdInvalid)?;
+        let answer = answer(&mut context);
         self.answer_publish(session);
         Ok(match answer? {
             Answered::Whole(response) => Given::Whole(response),
@@ -232,21 +236,21 @@ impl Responder {
     ) -> Result<(), StatusCode> {
         let (now, handle) = (self.now, asked.handle);
         let link = self.connections.links.get_mut(asked.link);
-        let desk = self.house.desk(&self.shared, session, now);
-        let (Some(there), Some(mut desk)) = (link, desk) else {
+        let context = self.store.context(&self.shared, session, now);
+        let (Some(there), Some(mut context)) = (link, context) else {
             return Ok(());
         };
         if request > DECODED_AT_ONCE {
             steps.forgotten_by(&self.connections.pool);
         }
-        steps.draw_on(&desk.session.budget, request)?;
+        steps.draw_on(&context.session.budget, request)?;
         let mut failed = None;
         let mut work = Work::turn();
         let mut steps = Box::new(steps);
         let sent = there.begin(account, asked, now, |out| {
             let start = out.len();
-            steps.begin(handle, &desk, out);
-            match steps.do_more(&mut desk, &mut work, PIECE, out) {
+            steps.begin(handle, &context, out);
+            match steps.do_more(&mut context, &mut work, PIECE, out) {
                 Ok(false) => None,
                 Ok(true) => Some(Rest::Steps(session, steps)),
                 Err(status) => {
@@ -258,9 +262,9 @@ impl Responder {
             }
         });
         if let Some(status) = failed {
-            account.failed(&self.shared, &self.house.sessions, handle, status);
+            account.failed(&self.shared, &self.store.sessions, handle, status);
         }
-        self.books.add(work.spent());
+        self.work_recorder.add(work.spent());
         self.answer_publish(session);
         if let Err(error) = sent {
             self.not_sent(account, asked, &error);

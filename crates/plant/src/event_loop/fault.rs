@@ -42,7 +42,7 @@ impl EventLoop {
             return self.decode(link, id, body);
         };
         let faults = &self.shared.faults;
-        self.responder.books.came(head.type_id, faults);
+        self.responder.work_recorder.came(head.type_id, faults);
         if faults.want(Class::Request) {
             let fate = faults.request(head.type_id, self.responder.now.mono);
             if fate != RequestFate::default() && !self.suffers(link, id, body, &head, fate) {
@@ -192,12 +192,12 @@ impl EventLoop {
         for id in self.responder.connections.links.ids() {
             self.responder.connections.cut(id);
         }
-        for id in self.responder.house.sessions.ids() {
+        for id in self.responder.store.sessions.ids() {
             self.responder.end_session(id, true);
         }
-        let left: Vec<u32> = self.responder.house.subscriptions.keys().copied().collect();
+        let left: Vec<u32> = self.responder.store.subscriptions.keys().copied().collect();
         for id in left {
-            self.responder.house.forget_subscription(id, &self.shared);
+            self.responder.store.forget_subscription(id, &self.shared);
         }
         self.responder.connections.forget_waiting();
         let back = self.responder.now.mono + away;
@@ -210,13 +210,13 @@ impl EventLoop {
                 .poll
                 .registry()
                 .deregister(&mut listener);
-            self.responder.house.timers.add(back, Due::Listen);
+            self.responder.store.timers.add(back, Due::Listen);
         } else if let Some((_, there)) = &mut self.acceptor.away
             && *there < back
         {
             // It was away already, and is for longer now.
             *there = back;
-            self.responder.house.timers.add(back, Due::Listen);
+            self.responder.store.timers.add(back, Due::Listen);
         }
     }
 
@@ -236,7 +236,7 @@ impl EventLoop {
             }
             Err(_) => self
                 .responder
-                .house
+                .store
                 .timers
                 .add(self.responder.now.mono + LISTEN_AGAIN, Due::Listen),
         }
@@ -247,7 +247,7 @@ impl Responder {
     /// Sees to it that what goes wrong by the clock does so in time.
     pub(super) fn schedule_faults(&mut self) {
         if let Some(at) = self.shared.faults.due(self.now.mono) {
-            self.house.timers.add(at, Due::Fault);
+            self.store.timers.add(at, Due::Fault);
         }
     }
 }

@@ -15,12 +15,12 @@ const EVENTS: usize = 256;
 
 /// What a thread lends to the loops that it runs.
 #[derive(Debug)]
-pub struct Desk {
+pub struct ThreadResources {
     events: Events,
     lent: Lent,
 }
 
-impl Default for Desk {
+impl Default for ThreadResources {
     fn default() -> Self {
         Self {
             events: Events::with_capacity(EVENTS),
@@ -47,7 +47,7 @@ impl EventLoop {
     }
 
     /// A turn.
-    pub fn turn_at(&mut self, desk: &mut Desk) -> Next {
+    pub fn turn_at(&mut self, resources: &mut ThreadResources) -> Next {
         if let Some(until) = self.struck.still {
             let left = until.since(self.shared.clock.now().mono);
             if !left.is_zero() && !self.shared.status.is_over() {
@@ -56,8 +56,8 @@ impl EventLoop {
             self.struck.still = None;
         }
         // Lent by the thread; the second time it is given back.
-        swap(&mut self.responder.connections.lent, &mut desk.lent);
-        let mut events = std::mem::replace(&mut desk.events, Events::with_capacity(0));
+        swap(&mut self.responder.connections.lent, &mut resources.lent);
+        let mut events = std::mem::replace(&mut resources.events, Events::with_capacity(0));
         let polled = self
             .responder
             .connections
@@ -72,8 +72,8 @@ impl EventLoop {
             Err(error) if error.kind() == ErrorKind::Interrupted => Next::In(Duration::ZERO),
             Err(_) => Next::Over,
         };
-        desk.events = events;
-        swap(&mut self.responder.connections.lent, &mut desk.lent);
+        resources.events = events;
+        swap(&mut self.responder.connections.lent, &mut resources.lent);
         next
     }
 

@@ -9,7 +9,7 @@ use wire::server::{RequestId, Unfinished};
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use super::house::House;
+use super::store::SessionStore;
 use super::{Account, SlotId};
 use crate::fault::MessageFate;
 use crate::service::steps::{Steps, Work};
@@ -20,9 +20,9 @@ use crate::shared::Shared;
 pub const PIECE: usize = 64 * 1024;
 
 /// What answers are made with.
-pub struct Hall<'a> {
+pub struct AnswerContext<'a> {
     pub shared: &'a Shared,
-    pub house: &'a mut House,
+    pub store: &'a mut SessionStore,
     pub now: Now,
 }
 
@@ -41,20 +41,20 @@ impl Rest {
     /// Appends about [`PIECE`] more, or less if the work of a turn is over. True if there is more to come.
     pub fn write(
         &mut self,
-        hall: &mut Hall<'_>,
+        context: &mut AnswerContext<'_>,
         work: &mut Work,
         out: &mut Vec<u8>,
     ) -> Result<bool, StatusCode> {
         let (id, steps) = match self {
             Self::Read(rest) => {
-                return Ok(rest.write(hall.shared, hall.now, PIECE, work, out));
+                return Ok(rest.write(context.shared, context.now, PIECE, work, out));
             }
-            Self::Write(rest) => return Ok(rest.write(hall.shared, hall.now, work, out)),
+            Self::Write(rest) => return Ok(rest.write(context.shared, context.now, work, out)),
             Self::Steps(id, steps) => (*id, steps),
         };
-        let desk = hall.house.desk(hall.shared, id, hall.now);
-        let mut desk = desk.ok_or(StatusCode::BadSessionClosed)?;
-        steps.do_more(&mut desk, work, PIECE, out)
+        let context = context.store.context(context.shared, id, context.now);
+        let mut context = context.ok_or(StatusCode::BadSessionClosed)?;
+        steps.do_more(&mut context, work, PIECE, out)
     }
 
     /// The answer has so many bytes already, and may have so many.
@@ -67,10 +67,14 @@ impl Rest {
     }
 
     /// Whether there is more to be measured or looked at before anything is written.
-    pub fn measure(&mut self, hall: &Hall<'_>, work: &mut Work) -> Result<bool, StatusCode> {
+    pub fn measure(
+        &mut self,
+        context: &AnswerContext<'_>,
+        work: &mut Work,
+    ) -> Result<bool, StatusCode> {
         match self {
-            Self::Read(rest) => rest.measure(hall.shared, PIECE, work),
-            Self::Write(rest) => rest.look(hall.shared, work),
+            Self::Read(rest) => rest.measure(context.shared, PIECE, work),
+            Self::Write(rest) => rest.look(context.shared, work),
             Self::Steps(..) => Ok(false),
         }
     }

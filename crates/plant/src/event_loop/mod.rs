@@ -8,14 +8,12 @@ mod answering;
 mod arriving;
 mod astray;
 mod between_loops;
-mod books;
 mod checking;
 mod connections;
 mod dispatch;
 mod fault;
 mod here;
 mod hosted;
-mod house;
 mod lent;
 mod link;
 mod long;
@@ -35,18 +33,20 @@ mod session_table;
 mod sessions;
 mod slower;
 mod socket;
+mod store;
 mod transfer;
 mod unauthenticated;
 mod user;
 mod visiting;
 mod walked;
+mod work_recorder;
 mod writing;
 mod wss;
 
 pub use account::Account;
 pub use alarm::Alarm;
 pub use between_loops::Secured;
-pub use hosted::{Desk, Next};
+pub use hosted::{Next, ThreadResources};
 pub use mail::{Mail, Post};
 pub use pipe::{ClientEnd, ServerEnd, pair};
 
@@ -66,15 +66,15 @@ use crate::shared::Shared;
 use crate::slots::{Asked, SlotId, Slots};
 use crate::timers::{Due, Timers};
 use acceptor::Acceptor;
-use books::Books;
 use connections::Connections;
 use fault::Struck;
-use house::House;
 use lent::Lent;
 use loops::Loops;
 use moves::Moves;
 use ready::Ready;
 use socket::Socket;
+use store::SessionStore;
+use work_recorder::WorkRecorder;
 
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
@@ -109,8 +109,8 @@ struct Responder {
     /// When the turn began, or what is done in it.
     now: Now,
     connections: Connections,
-    house: House,
-    books: Books,
+    store: SessionStore,
+    work_recorder: WorkRecorder,
 }
 
 impl EventLoop {
@@ -130,15 +130,15 @@ impl EventLoop {
         let poll = Poll::new()?;
         let waker = Waker::new(poll.registry(), WAKER)?;
         let now = shared.clock.now();
-        let books = Books::new(shared.workings.of(index));
+        let work_recorder = WorkRecorder::new(shared.workings.of(index));
         let loops = Loops::new(index, waker);
         let connections = Connections::new(Arc::clone(&shared), pool, poll, loops.post());
         let responder = Responder {
             shared: Arc::clone(&shared),
             now,
             connections,
-            house: House::new(index),
-            books,
+            store: SessionStore::new(index),
+            work_recorder,
         };
         Ok(Self {
             loops,
@@ -179,10 +179,10 @@ impl EventLoop {
                 && !self.responder.has_more()
                 && !self
                     .responder
-                    .house
+                    .store
                     .timers
                     .are_due(self.shared.clock.now().mono);
-            self.responder.books.is_idle(idle);
+            self.responder.work_recorder.is_idle(idle);
             self.take_turn(&events);
         }
     }
@@ -224,13 +224,13 @@ impl EventLoop {
             self.flush(id);
         }
         self.receive_unauthenticated();
-        self.responder.house.subscriptions.go_on_to_end();
+        self.responder.store.subscriptions.go_on_to_end();
         // Last: what all of them left for others to be told goes now.
         self.run_timers();
         self.faults_changed();
         // One that never sleeps works all the time. On a thread that has others, processor time is theirs, too.
         let spins = self.shared.config.spin || self.shared.clock.is_by_hand() || self.is_hosted();
-        let came = self.responder.books.came_lately();
+        let came = self.responder.work_recorder.came_lately();
         self.struck
             .slower
             .work_longer(start, came, &self.shared, spins);
@@ -239,11 +239,11 @@ impl EventLoop {
             "a queued connection has no turn"
         );
         debug_assert!(
-            self.responder.house.counts_hold(),
+            self.responder.store.counts_hold(),
             "a count is not what waits"
         );
         let took = self.shared.clock.now().mono.since(start);
-        self.responder.books.end_turn(took);
+        self.responder.work_recorder.end_turn(took);
     }
 
     /// Makes this the acceptor for clients in the same process.
@@ -260,7 +260,7 @@ impl EventLoop {
     pub fn turn(&mut self) -> bool {
         self.responder.now = self.shared.clock.now();
         let start = self.responder.now.mono;
-        let due = self.responder.house.timers.are_due(self.responder.now.mono);
+        let due = self.responder.store.timers.are_due(self.responder.now.mono);
         let waited = self.responder.has_more();
         let mut busy = self.read_mail() || due || waited;
         for id in self.responder.connections.links.ids() {
@@ -278,21 +278,21 @@ impl EventLoop {
 
     /// When it has to do something next, if nobody asks.
     pub fn wakes(&self) -> Option<Instant> {
-        self.responder.house.timers.wake()
+        self.responder.store.timers.wake()
     }
 
     /// Work that was done in pieces so far.
     pub fn spent(&self) -> usize {
-        self.responder.books.spent()
+        self.responder.work_recorder.spent()
     }
 
     /// How many connections, sessions and subscriptions it has.
     pub fn has(&self) -> (usize, usize, usize) {
         let (links, sessions) = (
             self.responder.connections.links.ids().len(),
-            self.responder.house.sessions.ids().len(),
+            self.responder.store.sessions.ids().len(),
         );
-        (links, sessions, self.responder.house.subscriptions.len())
+        (links, sessions, self.responder.store.subscriptions.len())
     }
 
     /// How long to wait for something to happen.
@@ -302,7 +302,7 @@ impl EventLoop {
         if self.responder.has_more() || spins {
             return Some(Duration::ZERO);
         }
-        let at = self.responder.house.timers.wake()?;
+        let at = self.responder.store.timers.wake()?;
         match &mut self.alarm {
             Some(alarm) if alarm.is_set_to(at) => None,
             Some(alarm) => alarm.until(at, self.shared.clock.now().mono),
@@ -313,7 +313,7 @@ impl EventLoop {
     fn stop(&mut self) {
         self.stopping = true;
         self.acceptor.listener = None;
-        for id in self.responder.house.sessions.ids() {
+        for id in self.responder.store.sessions.ids() {
             self.responder.say_goodbye(id);
         }
         for id in self.responder.connections.links.ids() {
@@ -334,18 +334,18 @@ impl EventLoop {
             self.serve(id);
             self.responder
                 .connections
-                .schedule(id, &mut self.responder.house.timers);
+                .schedule(id, &mut self.responder.store.timers);
         }
     }
 
     /// Does what is due, but not so much of it that who asks something has to wait long: the rest
     /// has its turn after a look at the sockets.
     fn run_timers(&mut self) {
-        if self.responder.house.timers.are_many() {
+        if self.responder.store.timers.are_many() {
             self.responder.tidy_timers();
         }
         let mut times = None;
-        while let Some((at, due)) = self.responder.house.timers.pop(self.responder.now.mono) {
+        while let Some((at, due)) = self.responder.store.timers.pop(self.responder.now.mono) {
             let (start, begun) = *times.get_or_insert_with(|| {
                 let now = self.shared.clock.now().mono;
                 (now, now)
@@ -372,7 +372,9 @@ impl EventLoop {
             }
             let now = self.shared.clock.now().mono;
             if publishes {
-                self.responder.books.did(Task::PUBLISHING, now.since(begun));
+                self.responder
+                    .work_recorder
+                    .did(Task::PUBLISHING, now.since(begun));
             }
             if enough || now.since(start) >= DUE_IN_A_ROW {
                 break;
@@ -386,7 +388,7 @@ impl EventLoop {
 impl Responder {
     /// Whether there is something to go on with although nothing happens.
     fn has_more(&self) -> bool {
-        self.connections.queues.wait() || self.house.subscriptions.are_ending()
+        self.connections.queues.wait() || self.store.subscriptions.are_ending()
     }
 
     fn closed(&mut self, id: SlotId, error: &ChannelError) {
@@ -419,11 +421,11 @@ impl Responder {
     /// Forgets when those would have had their turn who are gone.
     fn tidy_timers(&mut self) {
         let links = &self.connections.links;
-        let House {
+        let SessionStore {
             sessions,
             subscriptions,
             timers,
-        } = &mut self.house;
+        } = &mut self.store;
         timers.retain(|at, due| match due {
             Due::Link(id) => links
                 .get(id)

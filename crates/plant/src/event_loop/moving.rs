@@ -37,13 +37,13 @@ impl EventLoop {
         if let Some(id) = self
             .responder
             .connections
-            .keep(link, &mut self.responder.house.timers)
+            .keep(link, &mut self.responder.store.timers)
         {
             self.request(id, request, &body);
             // What it brought along; what it has still to read rings here.
             self.serve(id);
             // What came in part is not waited for without end, even if nothing comes any more.
-            let timers = &mut self.responder.house.timers;
+            let timers = &mut self.responder.store.timers;
             self.responder.connections.schedule(id, timers);
         }
     }

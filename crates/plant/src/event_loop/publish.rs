@@ -11,8 +11,8 @@ use wire::template::walk::{self, RequestHead, WalkError, type_id};
 use wire::time::{Instant, Now};
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
-use super::house::Rang;
 use super::link::{HIGH_WATER, Link};
+use super::store::Rang;
 use super::{Account, Asked, Responder, SlotId};
 use crate::diagnostics::{Service, session_node};
 use crate::fault::MessageFate;
@@ -60,7 +60,7 @@ impl Responder {
         let most = results.count() * size_of::<StatusCode>();
         let mut held = None;
         if most >= STEP
-            && let Some(session) = self.house.sessions.get(session)
+            && let Some(session) = self.store.sessions.get(session)
         {
             let mut taken = session.budget.hold();
             if taken.set(most).is_err() {
@@ -69,7 +69,7 @@ impl Responder {
             held = Some(taken);
         }
         let (shared, now) = (&self.shared, self.now);
-        let results = results.map(|of| self.house.acknowledge(session, of, shared, now));
+        let results = results.map(|of| self.store.acknowledge(session, of, shared, now));
         let results = results.collect();
         let hint = Duration::from_millis(u64::from(head.timeout_hint));
         let request = PublishRequest {
@@ -79,7 +79,7 @@ impl Responder {
             held,
         };
         let limit = self.shared.config.limits.publish_requests;
-        let Some(held) = self.house.sessions.get_mut(session) else {
+        let Some(held) = self.store.sessions.get_mut(session) else {
             return;
         };
         held.requests.push_back(request);
@@ -100,7 +100,7 @@ impl Responder {
     /// Brings Publish requests of a session and subscriptions that wait for them together.
     pub(super) fn answer_publish(&mut self, session: SlotId) {
         self.answer_all(session);
-        if let Some(held) = self.house.sessions.get(session) {
+        if let Some(held) = self.store.sessions.get(session) {
             held.count_waiting();
         }
     }
@@ -108,7 +108,7 @@ impl Responder {
     fn answer_all(&mut self, session: SlotId) {
         loop {
             let now = self.now.mono;
-            let Some(held) = self.house.sessions.get_mut(session) else {
+            let Some(held) = self.store.sessions.get_mut(session) else {
                 return;
             };
             let Some(oldest) = held.requests.front() else {
@@ -149,7 +149,7 @@ impl Responder {
             if self.repeat(session) {
                 continue;
             }
-            let Some(id) = self.house.next_waiting(session, self.now) else {
+            let Some(id) = self.store.next_waiting(session, self.now) else {
                 return;
             };
             self.send_notifications(session, id);
@@ -160,7 +160,7 @@ impl Responder {
     fn send_notifications(&mut self, session: SlotId, id: u32) {
         let (shared, now) = (&self.shared, self.now);
         let kept = shared.config.limits.kept_messages;
-        let Some(held) = self.house.sessions.get_mut(session) else {
+        let Some(held) = self.store.sessions.get_mut(session) else {
             return;
         };
         let Some(request) = held.requests.pop_front() else {
@@ -169,13 +169,13 @@ impl Responder {
         // Nothing is made for a connection that is gone: it waits for the next request.
         let link = self.connections.links.get_mut(request.asked.link);
         let link = link.filter(|link| !link.connection.is_closed());
-        let (Some(link), Some(subscription)) = (link, self.house.subscriptions.get_mut(&id)) else {
+        let (Some(link), Some(subscription)) = (link, self.store.subscriptions.get_mut(&id)) else {
             return;
         };
         let faults = Some(&shared.faults).filter(|faults| faults.want_messages());
         let room = room(link, &request);
         let draft = subscription.draft(room, &shared.space, now, kept, faults);
-        self.house.timers.follow(subscription);
+        self.store.timers.follow(subscription);
         let made = draft.message();
         let fate = match (faults, made) {
             (Some(faults), Message::Notifications(_)) => faults.message(now.mono),
@@ -219,7 +219,7 @@ impl Responder {
 
     /// Sends a message once more, if a fault has it so.
     fn repeat(&mut self, session: SlotId) -> bool {
-        let Some(held) = self.house.sessions.get_mut(session) else {
+        let Some(held) = self.store.sessions.get_mut(session) else {
             return false;
         };
         let Some((id, body)) = held.repeats.pop_front() else {
@@ -229,7 +229,7 @@ impl Responder {
             return false;
         };
         self.send(session, &request, |out| out.extend_from_slice(&body));
-        if let Some(subscription) = self.house.subscriptions.get_mut(&id) {
+        if let Some(subscription) = self.store.subscriptions.get_mut(&id) {
             subscription.repeated();
         }
         true
@@ -273,7 +273,7 @@ impl Responder {
     /// The server stops: each subscription says so as long as there are Publish requests, and the
     /// other requests are refused (Part 4, 7.25.4).
     pub(super) fn say_goodbye(&mut self, session: SlotId) {
-        let Some(held) = self.house.sessions.get_mut(session) else {
+        let Some(held) = self.store.sessions.get_mut(session) else {
             return;
         };
         let mut requests = std::mem::take(&mut held.requests);
@@ -285,7 +285,7 @@ impl Responder {
                 status_change(id, shutdown, now, out)
             });
         }
-        let told = self.house.sessions.get(session);
+        let told = self.store.sessions.get(session);
         let told = told.map_or(0, |held| held.subscriptions.len());
         for request in requests.drain(..).skip(told) {
             self.refuse(session, &request, StatusCode::BadShutdown);
@@ -294,8 +294,8 @@ impl Responder {
 
     /// A timer of a subscription rang. True if there is more to do for it after others had their turn.
     pub(super) fn subscription_due(&mut self, id: u32, at: Instant) -> bool {
-        let work = self.books.work();
-        match self.house.ring((id, at), &self.shared, work, self.now) {
+        let work = self.work_recorder.work();
+        match self.store.ring((id, at), &self.shared, work, self.now) {
             Rang::Quiet => {}
             Rang::More => return true,
             Rang::Tells(session) => self.answer_publish(session),
@@ -312,14 +312,14 @@ impl Responder {
     ) -> Result<(), StatusCode> {
         let header = &request.request_header;
         let session = self.session_for(space::raw(&header.authentication_token), link)?;
-        let found = self.house.subscriptions.get_mut(&request.subscription_id);
+        let found = self.store.subscriptions.get_mut(&request.subscription_id);
         let subscription = found
             .filter(|subscription| subscription.session == Some(session))
             .ok_or(StatusCode::BadSubscriptionIdInvalid)?;
         let record = Arc::clone(&subscription.record);
         record.republish_requests.bump();
         subscription.touch(self.now);
-        self.house.timers.follow(subscription);
+        self.store.timers.follow(subscription);
         let message = subscription
             .republish(request.retransmit_sequence_number)
             .ok_or(StatusCode::BadMessageNotAvailable)?;
@@ -354,7 +354,7 @@ impl Responder {
         let header = &request.request_header;
         let session = self.session_for(space::raw(&header.authentication_token), link)?;
         let mut cancelled = Vec::new();
-        if let Some(held) = self.house.sessions.get_mut(session) {
+        if let Some(held) = self.store.sessions.get_mut(session) {
             let all = std::mem::take(&mut held.requests);
             for waiting in all {
                 match waiting.asked.handle == request.request_handle {
@@ -366,7 +366,7 @@ impl Responder {
         for waiting in &cancelled {
             self.refuse(session, waiting, StatusCode::BadRequestCancelledByClient);
         }
-        if let Some(held) = self.house.sessions.get(session) {
+        if let Some(held) = self.store.sessions.get(session) {
             held.count_waiting();
             let (number, owner) = (held.record.number, &held.owner);
             self.shared.audit(|| {

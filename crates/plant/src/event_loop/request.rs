@@ -51,7 +51,7 @@ impl EventLoop {
         };
         let entry = self
             .responder
-            .books
+            .work_recorder
             .begin(matches!(served.route, Route::Kept), &self.shared.clock);
         let account = Account::of(session, served.counted);
         self.responder.has_come(account);
@@ -63,7 +63,7 @@ impl EventLoop {
             _ => self.responder.walk(account, asked, session, body, head),
         };
         self.responder
-            .books
+            .work_recorder
             .end(entry, served.task, work, &self.shared.clock);
     }
 }

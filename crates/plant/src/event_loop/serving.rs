@@ -50,7 +50,7 @@ impl EventLoop {
         if link.connection.is_unfinished() {
             self.responder
                 .connections
-                .schedule(id, &mut self.responder.house.timers);
+                .schedule(id, &mut self.responder.store.timers);
         }
     }
 
@@ -86,7 +86,7 @@ impl EventLoop {
         let Some(link) = self.responder.connections.links.get(id) else {
             return;
         };
-        if self.responder.books.look_at(link) >= PART {
+        if self.responder.work_recorder.look_at(link) >= PART {
             // Others have theirs first, however it comes to be looked at once more.
             return self.responder.connections.write_later(id);
         }
@@ -105,13 +105,13 @@ impl EventLoop {
             }
         }
         if turn.answers > 0 {
-            self.responder.books.took(turn.answers);
+            self.responder.work_recorder.took(turn.answers);
             self.shared.counters.requests.add(turn.answers);
         }
         turn.body.shrink_to(KEEP);
         self.responder.connections.lent.body = turn.body;
         if let Some(link) = self.responder.connections.links.get_mut(id) {
-            self.responder.books.leave(link);
+            self.responder.work_recorder.leave(link);
         }
         self.flush(id);
     }
@@ -122,8 +122,8 @@ impl EventLoop {
         let now = self.responder.now;
         let Responder {
             connections,
-            books,
-            house,
+            work_recorder,
+            store,
             ..
         } = &mut self.responder;
         let link = connections.links.get_mut(id)?;
@@ -143,7 +143,7 @@ impl EventLoop {
                 Some(Polled::Request { id, body, reply }) => (id, body, reply),
             };
             let held_to = is_shared.then_some(link.here.limits.as_slice());
-            let counted = (&mut house.sessions, &mut *books);
+            let counted = (&mut store.sessions, &mut *work_recorder);
             let answer = match faulty {
                 true => Answer::Later,
                 false => answer_now(
@@ -179,7 +179,7 @@ impl EventLoop {
             }
             // A session is there, over HTTPS whichever connection it was activated over.
             link.is_used();
-            if turn.writes_first(link.connection.backlog()) || books.worked() >= PART {
+            if turn.writes_first(link.connection.backlog()) || work_recorder.worked() >= PART {
                 return Some(ServeStep::Answered);
             }
         }
@@ -218,7 +218,7 @@ impl EventLoop {
                 }
                 self.responder
                     .connections
-                    .schedule(id, &mut self.responder.house.timers);
+                    .schedule(id, &mut self.responder.store.timers);
             }
             ServeStep::Request(request) => {
                 self.arrive(id, request, &turn.body);
@@ -334,7 +334,7 @@ impl Responder {
 
     /// Whether others have their turn now: many requests are as much as one with many operations.
     fn leave_to_others(&mut self, id: SlotId) -> ControlFlow<()> {
-        if self.books.worked() < PART {
+        if self.work_recorder.worked() < PART {
             return ControlFlow::Continue(());
         }
         self.connections.write_later(id);
@@ -345,7 +345,7 @@ impl Responder {
     fn begin_long_answer(&mut self, id: SlotId, room: &mut usize) -> ControlFlow<()> {
         let link = self.connections.links.get(id);
         let long = link.is_some_and(|link| link.here.long.is_some());
-        if long && self.books.worked() < PART && !self.write_long_answer(id, room) {
+        if long && self.work_recorder.worked() < PART && !self.write_long_answer(id, room) {
             return ControlFlow::Break(());
         }
         self.leave_to_others(id)

@@ -20,13 +20,13 @@ impl Responder {
         request: &CloseSessionRequest,
     ) -> Result<(), StatusCode> {
         let token = space::raw(&request.request_header.authentication_token);
-        let session = self.house.sessions.find(token)?;
+        let session = self.store.sessions.find(token)?;
         let channel = self
             .connections
             .links
             .get(link)
             .map_or(0, |l| l.connection.channel_id());
-        let held = self.house.sessions.get_mut(session);
+        let held = self.store.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         let response = held
             .protocol
@@ -44,14 +44,14 @@ impl Responder {
 
     /// Forgets a session, and its subscriptions or not.
     pub(super) fn end_session(&mut self, id: SlotId, delete_subscriptions: bool) {
-        let Some(session) = self.house.sessions.part_with(id) else {
+        let Some(session) = self.store.sessions.part_with(id) else {
             return;
         };
         info!(
             session = session.record.number,
             delete_subscriptions, "session ended"
         );
-        if session.key.core != self.house.sessions.core() {
+        if session.key.core != self.store.sessions.core() {
             self.shared.homes.forget(session.key);
         }
         if let Some(link) = self.connections.links.get_mut(session.link) {
@@ -65,8 +65,8 @@ impl Responder {
         }
         for number in session.subscriptions {
             if delete_subscriptions {
-                self.house.forget_subscription(number, &self.shared);
-            } else if let Some(subscription) = self.house.subscriptions.get_mut(&number) {
+                self.store.forget_subscription(number, &self.shared);
+            } else if let Some(subscription) = self.store.subscriptions.get_mut(&number) {
                 subscription.leave();
             }
         }
@@ -77,7 +77,7 @@ impl Responder {
     /// who come at the same time would throw each other out. Tells whether there was one.
     pub(super) fn end_oldest_unused(&mut self) -> bool {
         let (links, now) = (&self.connections.links, self.now.mono);
-        let oldest = self.house.sessions.oldest_unused(|came, session| {
+        let oldest = self.store.sessions.oldest_unused(|came, session| {
             let waited = now.since(came) >= TO_ACTIVATE;
             waited || links.get(session.link).is_none()
         });
@@ -88,7 +88,7 @@ impl Responder {
     }
 
     pub(super) fn session_due(&mut self, id: SlotId) {
-        let Some(session) = self.house.sessions.get(id) else {
+        let Some(session) = self.store.sessions.get(id) else {
             return;
         };
         match session.protocol.has_expired(self.now) {
@@ -99,7 +99,7 @@ impl Responder {
                 self.end_session(id, false);
             }
             // It was used meanwhile.
-            false => self.house.watch(id),
+            false => self.store.watch(id),
         }
     }
 }

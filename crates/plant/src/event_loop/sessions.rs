@@ -52,8 +52,8 @@ impl EventLoop {
         else {
             return Ok(None);
         };
-        let sessions = self.responder.house.sessions.ids().into_iter();
-        let mut sessions = sessions.filter_map(|id| self.responder.house.sessions.get(id));
+        let sessions = self.responder.store.sessions.ids().into_iter();
+        let mut sessions = sessions.filter_map(|id| self.responder.store.sessions.get(id));
         let waits = |session: &Session| session.requests.iter().any(|it| it.asked.link == link);
         match sessions.any(waits) || self.moves.has_over(link) {
             true => Err(StatusCode::BadTooManyOperations),
@@ -104,7 +104,7 @@ impl EventLoop {
         let (memory, limits) = (&self.shared.config.memory, &self.shared.config.limits);
         let (channel_id, protection) = (channel.id, channel.protection);
         let mut outcome = Err(Refusal::Closed);
-        let session = self.responder.house.sessions.try_insert_with(|slot| {
+        let session = self.responder.store.sessions.try_insert_with(|slot| {
             let key = SessionKey {
                 core,
                 slot: slot.slot,
@@ -145,11 +145,11 @@ impl EventLoop {
             self.responder.audit_creation(link, request, status);
             return Err(status);
         };
-        self.responder.house.sessions.add_unused(now.mono, session);
+        self.responder.store.sessions.add_unused(now.mono, session);
         let job = std::mem::replace(job, Job::new(|| Err(Refusal::Closed)));
         counters.cumulated_sessions.add(1);
         debug!(session = number, channel = channel_id, "session created");
-        if let Some(held) = self.responder.house.sessions.get(session) {
+        if let Some(held) = self.responder.store.sessions.get(session) {
             self.shared.register.add_session(&held.record);
             let timeout = held.record.timeout;
             self.shared.audit(|| {
@@ -174,7 +174,7 @@ impl EventLoop {
             Ok(response) => Ok(Box::new(response)),
             Err(refusal) => Err(refusal.status()),
         });
-        self.responder.house.watch(session);
+        self.responder.store.watch(session);
         let mail = move |result| Mail::Created(asked, session, result);
         if let Some(result) = self
             .responder
@@ -195,7 +195,7 @@ impl EventLoop {
         home: Option<Post>,
     ) -> Result<(), StatusCode> {
         let token = space::raw(&request.request_header.authentication_token);
-        let session = self.responder.house.sessions.find(token);
+        let session = self.responder.store.sessions.find(token);
         if let (Err(status), None) = (&session, &home) {
             return Err(*status);
         }
@@ -244,7 +244,7 @@ impl EventLoop {
         let cheap = channel.peer.is_none() && anonymous;
         let policy = token_policy(channel.protection.policy, &self.shared.identities);
         let (who, address) = (user::who(token), caller.address);
-        let held = self.responder.house.sessions.get_mut(session);
+        let held = self.responder.store.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         if held.proving {
             // Over another connection; over the same one it waits.
@@ -311,7 +311,7 @@ impl EventLoop {
         if caller.core == self.loops.index() {
             self.responder.connections.proved(caller.asked.link);
         }
-        if let Some(held) = self.responder.house.sessions.get_mut(session) {
+        if let Some(held) = self.responder.store.sessions.get_mut(session) {
             held.proving = false;
         }
         let result =
@@ -341,13 +341,13 @@ impl Responder {
         token: RawNodeId<'_>,
         link: SlotId,
     ) -> Result<SlotId, StatusCode> {
-        let id = self.house.sessions.find(token)?;
+        let id = self.store.sessions.find(token)?;
         let channel = self
             .connections
             .links
             .get(link)
             .map(|link| link.connection.channel_id());
-        let session = self.house.sessions.get_mut(id);
+        let session = self.store.sessions.get_mut(id);
         let (Some(channel), Some(session)) = (channel, session) else {
             return Err(StatusCode::BadSessionIdInvalid);
         };
@@ -356,7 +356,7 @@ impl Responder {
             Ok(()) => {
                 if let Some(link) = self.connections.links.get_mut(link) {
                     link.is_used();
-                    link.hold_shared_to(id, most, |it| self.house.sessions.get(it).is_some());
+                    link.hold_shared_to(id, most, |it| self.store.sessions.get(it).is_some());
                 }
                 Ok(id)
             }
@@ -403,7 +403,7 @@ impl Responder {
         activation: Activation,
         caller: Caller,
     ) -> Result<Welcome, StatusCode> {
-        let held = self.house.sessions.get_mut(session);
+        let held = self.store.sessions.get_mut(session);
         let held = held.ok_or(StatusCode::BadSessionIdInvalid)?;
         let (user, shown, mechanism) = user::name(&self.shared, activation.user());
         info!(
@@ -424,7 +424,7 @@ impl Responder {
         });
         held.rights = rights;
         for id in &held.subscriptions {
-            if let Some(subscription) = self.house.subscriptions.get_mut(id) {
+            if let Some(subscription) = self.store.subscriptions.get_mut(id) {
                 subscription.own(&held.owner);
             }
         }
@@ -438,7 +438,7 @@ impl Responder {
     /// A session that was activated is served over this connection.
     pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
         self.connections.proved(asked.link);
-        let before = self.house.sessions.get(session).map(|held| held.link);
+        let before = self.store.sessions.get(session).map(|held| held.link);
         let before = before.filter(|link| *link != asked.link);
         let is_shared = |link: SlotId| self.connections.links.get(link).map(Link::is_shared);
         let now_shared = is_shared(asked.link) == Some(true);
@@ -453,7 +453,7 @@ impl Responder {
             Some(_) => self.unseat(session),
             None => {}
         }
-        if let Some(held) = self.house.sessions.get_mut(session) {
+        if let Some(held) = self.store.sessions.get_mut(session) {
             held.link = asked.link;
             if let Some(link) = self.connections.links.get_mut(asked.link) {
                 link.is_used();
@@ -477,7 +477,7 @@ impl Responder {
 
     /// A session leaves its connection. Whoever waits there is told so: others may be on it that stay.
     pub(super) fn unseat(&mut self, session: SlotId) {
-        let Some(held) = self.house.sessions.get_mut(session) else {
+        let Some(held) = self.store.sessions.get_mut(session) else {
             return;
         };
         let (link, waiting) = (held.link, std::mem::take(&mut held.requests));
@@ -490,7 +490,7 @@ impl Responder {
                 self.refuse(session, &request, StatusCode::BadSecureChannelIdInvalid);
             }
         }
-        if let Some(held) = self.house.sessions.get(session) {
+        if let Some(held) = self.store.sessions.get(session) {
             held.count_waiting();
         }
     }
@@ -512,7 +512,7 @@ impl Responder {
 
     /// Tells as whom a session was activated, or was not.
     fn audit_activation(&mut self, session: SlotId, status: StatusCode) {
-        let Some(held) = self.house.sessions.get_mut(session) else {
+        let Some(held) = self.store.sessions.get_mut(session) else {
             return;
         };
         let Some(claim) = held.claim.take() else {

@@ -66,7 +66,7 @@ impl EventLoop {
             .session_for(space::raw(&header.authentication_token), link)?;
         let limit = self.shared.config.limits.subscriptions_per_session;
         let ids = operations(&mut request.subscription_ids.clone(), limit)?;
-        let held = self.responder.house.sessions.get(session);
+        let held = self.responder.store.sessions.get(session);
         let owner = held.map(|held| Arc::clone(&held.owner));
         let owner = owner.ok_or(StatusCode::BadSessionIdInvalid)?;
 
@@ -77,7 +77,7 @@ impl EventLoop {
             match self.shared.register.home_of(id) {
                 Some(home)
                     if home == self.loops.index()
-                        && self.responder.house.subscriptions.contains_key(&id) =>
+                        && self.responder.store.subscriptions.contains_key(&id) =>
                 {
                     here.push((at, id));
                 }
@@ -95,7 +95,7 @@ impl EventLoop {
             let result = match given {
                 Ok(subscription) => {
                     let initial = request.send_initial_values;
-                    self.responder.house.take(
+                    self.responder.store.take(
                         subscription,
                         Some(session),
                         initial,
@@ -180,7 +180,7 @@ impl EventLoop {
     /// The loop where a subscription went that is not here any more. It may be this one, if it is in the mail again.
     fn gone_to(&self, id: u32) -> Option<Post> {
         let home = self.shared.register.home_of(id)?;
-        let gone = !self.responder.house.subscriptions.contains_key(&id);
+        let gone = !self.responder.store.subscriptions.contains_key(&id);
         self.loops.get(home).filter(|_| gone).cloned()
     }
 
@@ -196,7 +196,7 @@ impl EventLoop {
                 Ok(subscription) => {
                     let initial = transfer.send_initial_values;
                     self.responder
-                        .house
+                        .store
                         .take(subscription, session, initial, self.responder.now)
                 }
                 Err(status) => refused(status),
@@ -239,7 +239,7 @@ impl Responder {
         to: Option<SlotId>,
         owner: &Owner,
     ) -> Result<Box<Subscription>, StatusCode> {
-        let (subscription, old) = self.house.give(id, to, owner, &self.shared)?;
+        let (subscription, old) = self.store.give(id, to, owner, &self.shared)?;
         if let Some(old) = old {
             self.answer_publish(old);
         }

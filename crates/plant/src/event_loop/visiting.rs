@@ -22,7 +22,7 @@ impl EventLoop {
     /// Another loop has a connection that wants to activate a session.
     pub(super) fn grant(&mut self, wish: Wish) {
         let token = space::raw(&wish.request.request_header.authentication_token);
-        let result = match self.responder.house.sessions.find(token) {
+        let result = match self.responder.store.sessions.find(token) {
             Ok(session) => self.activate(session, wish.caller, wish.channel, &wish.request),
             // It moved on meanwhile, perhaps even to where it is wanted.
             Err(status) => match self.loops.home_of(token, &self.shared.homes) {
@@ -61,7 +61,7 @@ impl EventLoop {
         let Some(home) = self.loops.get(caller.core).cloned() else {
             return;
         };
-        let Some((held, subscriptions)) = self.responder.house.part_with(session) else {
+        let Some((held, subscriptions)) = self.responder.store.part_with(session) else {
             return self.turn_down(caller, StatusCode::BadSessionIdInvalid);
         };
         let key = held.key;
@@ -99,7 +99,7 @@ impl EventLoop {
             subscriptions,
             welcome,
         } = moved;
-        let id = self.responder.house.take_in(session, subscriptions);
+        let id = self.responder.store.take_in(session, subscriptions);
         self.responder.seat(id, asked, welcome);
         self.flush(asked.link);
     }

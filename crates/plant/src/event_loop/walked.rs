@@ -6,10 +6,10 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::time::Now;
 use wire::types::StatusCode;
 
-use super::books::Books;
 use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
+use super::work_recorder::WorkRecorder;
 use super::{Account, Asked, Responder, SlotId};
 use crate::service::served::{Route, Served};
 use crate::service::session::Session;
@@ -35,7 +35,7 @@ impl Responder {
         let (shared, now) = (&self.shared, self.now);
         let (Some(there), Some(held)) = (
             self.connections.links.get_mut(asked.link),
-            self.house.sessions.get(session),
+            self.store.sessions.get(session),
         ) else {
             return 0;
         };
@@ -74,12 +74,12 @@ pub(super) enum Answer {
 #[inline]
 pub(super) fn answer_now(
     (shared, now): (&Shared, Now),
-    (sessions, books): (&mut Sessions, &mut Books),
+    (sessions, work_recorder): (&mut Sessions, &mut WorkRecorder),
     (channel, held_to): (u32, Option<&[(SlotId, u32)]>),
     body: &[u8],
     reply: &mut Reply<'_>,
 ) -> Answer {
-    let entry = books.begin(true, &shared.clock);
+    let entry = work_recorder.begin(true, &shared.clock);
     let Ok(head) = RequestHead::parse(body) else {
         return Answer::Later;
     };
@@ -112,8 +112,8 @@ pub(super) fn answer_now(
     });
     // Of one that is answered bit by bit the parts are counted.
     let own = if rest.is_some() { 0 } else { REQUEST };
-    books.end(entry, served.task, own + work.spent(), &shared.clock);
-    books.came(served.type_id, &shared.faults);
+    work_recorder.end(entry, served.task, own + work.spent(), &shared.clock);
+    work_recorder.came(served.type_id, &shared.faults);
     match (begun, rest) {
         (Ok(Some(unfinished)), Some(rest)) => {
             let asked = (reply.id(), handle);

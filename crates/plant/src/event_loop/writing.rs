@@ -4,7 +4,7 @@ use wire::types::StatusCode;
 
 use super::here::Turn;
 use super::link::{HIGH_WATER, Put};
-use super::long::Hall;
+use super::long::AnswerContext;
 use super::{EventLoop, KEEP, Responder, SlotId};
 use crate::internals::Task;
 use crate::service::steps::{PART, Work};
@@ -22,14 +22,14 @@ impl EventLoop {
             return;
         };
         let share = link.share();
-        if self.responder.books.look_at(link) >= PART {
+        if self.responder.work_recorder.look_at(link) >= PART {
             return self.responder.connections.write_later(id);
         }
         self.responder.flush_only(id, share);
         let Some(link) = self.responder.connections.links.get_mut(id) else {
             return;
         };
-        self.responder.books.leave(link);
+        self.responder.work_recorder.leave(link);
         if let Some(memory) = link.connection.reclaim_outbox()
             && memory.capacity() <= KEEP
             && memory.capacity() > self.responder.connections.lent.outbox.capacity()
@@ -95,20 +95,20 @@ impl Responder {
         let astray = link.astray.is_some();
         // What is done for a session may give it something to be told.
         let session = link.here.long.as_ref().and_then(|long| long.session());
-        let mut hall = Hall {
+        let mut context = AnswerContext {
             shared: &self.shared,
-            house: &mut self.house,
+            store: &mut self.store,
             now: self.now,
         };
         let mut work = Work::turn();
         let long = link.here.long.is_some();
         let begun = long.then(|| self.shared.clock.now().mono);
-        let put = link.flush(most, &mut hall, &mut work);
+        let put = link.flush(most, &mut context, &mut work);
         if let Some(begun) = begun {
             let took = self.shared.clock.now().mono.since(begun);
-            self.books.did(Task::LONG_ANSWERS, took);
+            self.work_recorder.did(Task::LONG_ANSWERS, took);
         }
-        self.books.add(work.spent());
+        self.work_recorder.add(work.spent());
         if let Some(session) = session {
             self.answer_publish(session);
         }
@@ -139,7 +139,7 @@ impl Responder {
         };
         if astray {
             self.connections
-                .schedule_release(id, &mut self.house.timers);
+                .schedule_release(id, &mut self.store.timers);
         }
         written
     }

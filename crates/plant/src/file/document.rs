@@ -12,7 +12,7 @@ use super::users::{GroupTable, UserTable};
 use crate::describe::{Does, Right};
 use crate::fault::Fault;
 use crate::limits::Transfer;
-use crate::terms::{Id, Ids, Room, Size, Span, Template};
+use crate::terms::{ByteCount, Id, Ids, Size, Span, Template};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,10 +93,10 @@ pub struct LimitsTable {
     pub send_buffer: Option<Spanned<Size>>,
     pub receive_message: Option<Spanned<Size>>,
     pub receive_chunks: Option<u32>,
-    pub json_request: Option<Spanned<Room>>,
-    pub memory: Option<Spanned<Room>>,
-    pub connection_memory: Option<Spanned<Room>>,
-    pub session_memory: Option<Spanned<Room>>,
+    pub json_request: Option<Spanned<ByteCount>>,
+    pub memory: Option<Spanned<ByteCount>>,
+    pub connection_memory: Option<Spanned<ByteCount>>,
+    pub session_memory: Option<Spanned<ByteCount>>,
     pub message_timeout: Option<Spanned<Span>>,
     pub connections: Option<Spanned<usize>>,
     pub sessions: Option<Spanned<usize>>,

@@ -7,7 +7,7 @@ use toml::Spanned;
 use super::document::LimitsTable;
 use super::error::Complaint;
 use crate::limits::Limits;
-use crate::terms::{Room, Span};
+use crate::terms::{ByteCount, Span};
 
 /// Chunks have to be at least this large (Part 6, 7.1.2.3).
 const LEAST_BUFFER: u32 = wire::frame::MIN_BUFFER;
@@ -24,7 +24,7 @@ pub fn memory(table: Option<&LimitsTable>) -> Result<Option<usize>, Complaint> {
     asked.map(enough).transpose()
 }
 
-fn enough(asked: &Spanned<Room>) -> Result<usize, Complaint> {
+fn enough(asked: &Spanned<ByteCount>) -> Result<usize, Complaint> {
     match asked.get_ref().0 {
         few if few < LEAST_MEMORY => {
             let what = format!("is {few} bytes (want {LEAST_MEMORY} or more)");

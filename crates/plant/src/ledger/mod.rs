@@ -21,13 +21,13 @@ use page::Page;
 /// The accounts of all subscriptions of a server.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    books: Mutex<Books>,
+    pages: Mutex<Pages>,
     /// How clients took what there was for them.
     pub took: Took,
 }
 
 #[derive(Debug, Default)]
-struct Books {
+struct Pages {
     open: BTreeMap<u32, Arc<Page>>,
     ended: Tally,
 }
@@ -44,20 +44,20 @@ pub struct Subscriptions {
 }
 
 impl Ledger {
-    fn lock(&self) -> MutexGuard<'_, Books> {
+    fn lock(&self) -> MutexGuard<'_, Pages> {
         // Sums are replaced as a whole; one that panicked has left none half done.
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The counts of all subscriptions.
     pub fn read(&self) -> Subscriptions {
-        let books = self.lock();
+        let pages = self.lock();
         let mut read = Subscriptions {
-            total: books.ended,
-            ended: books.ended,
+            total: pages.ended,
+            ended: pages.ended,
             open: BTreeMap::new(),
         };
-        for (id, page) in &books.open {
+        for (id, page) in &pages.open {
             let tally = page.read();
             read.total += tally;
             read.open.insert(*id, tally);
@@ -67,9 +67,9 @@ impl Ledger {
 
     /// The sums alone.
     pub fn total(&self) -> Tally {
-        let books = self.lock();
-        let mut total = books.ended;
-        for page in books.open.values() {
+        let pages = self.lock();
+        let mut total = pages.ended;
+        for page in pages.open.values() {
             total += page.read();
         }
         total
@@ -109,9 +109,9 @@ impl Account {
     /// Adds the counts to those of subscriptions that ended.
     pub fn close(&mut self) {
         if let Some((id, ledger)) = self.in_ledger.take() {
-            let mut books = ledger.lock();
-            books.open.remove(&id);
-            books.ended += self.tally;
+            let mut pages = ledger.lock();
+            pages.open.remove(&id);
+            pages.ended += self.tally;
         }
     }
 }

@@ -78,7 +78,7 @@ pub struct LeftOut {
 }
 
 /// References that were told of: many files tell of one at both of its ends.
-type Told = HashSet<(NodeId, NodeId, NodeId)>;
+type KnownReferences = HashSet<(NodeId, NodeId, NodeId)>;
 
 impl NodeSet {
     /// Reads files, each of which may need the models of those before it.
@@ -184,7 +184,7 @@ impl NodeSet {
             return Ok(Vec::new());
         }
         let mut types = Types::before(builder);
-        let mut told = Told::new();
+        let mut told = KnownReferences::new();
         let one = |set: &Self| {
             let mut indices = vec![0];
             indices.extend(set.namespaces.iter().map(|uri| builder.namespace(uri)));
@@ -202,7 +202,7 @@ impl NodeSet {
         &self,
         indices: &[u16],
         types: &mut Types,
-        told: &mut Told,
+        told: &mut KnownReferences,
         builder: &mut Builder,
     ) -> Result<Loaded, Wrong> {
         let aliases = self.document.child("Aliases");

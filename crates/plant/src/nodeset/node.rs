@@ -9,7 +9,7 @@ use super::leaf::{Wrong, localized};
 use super::reference::references;
 use super::value::{NoValue, Scope, variant};
 use super::xml::Element;
-use super::{LeftOut, Loaded, Told, dimensions, id_of, is_true};
+use super::{KnownReferences, LeftOut, Loaded, dimensions, id_of, is_true};
 use crate::space::node::VariableType;
 use crate::space::value::{Blob, Scalar};
 use crate::space::{
@@ -21,7 +21,7 @@ use wire::template::walk::RawVariant;
 pub fn node(
     element: &Element,
     scope: Scope<'_>,
-    told: &mut Told,
+    told: &mut KnownReferences,
     builder: &mut Builder,
     loaded: &mut Loaded,
 ) -> Result<(), Wrong> {

@@ -9,14 +9,14 @@ use wire::types::{
 };
 
 use super::steps::Steps;
-use super::{Desk, operations};
+use super::{ServiceContext, operations};
 use crate::space::Rights;
 use crate::space::{Body, Method, NodeIndex, Space, attribute};
 
 /// What a method gives: its output arguments, or a status and one for each input argument.
 pub type Outcome = Result<Vec<Variant>, (StatusCode, Vec<StatusCode>)>;
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     pub fn call(&mut self, request: &mut CallRequest) -> Result<Steps, StatusCode> {
         self.call_knowing(request, Vec::new())
     }
@@ -40,9 +40,9 @@ impl Desk<'_> {
             response,
             result,
             calls,
-            |desk, (what, outcome)| match outcome.take() {
+            |context, (what, outcome)| match outcome.take() {
                 Some(outcome) => given(outcome),
-                None => desk.call_one(what),
+                None => context.call_one(what),
             },
         ))
     }

@@ -4,12 +4,12 @@ use std::mem::take;
 
 use wire::types::{LocalizedText, NodeId, StatusCode, Variant};
 
-use super::Desk;
+use super::ServiceContext;
 use super::call::{Outcome, mismatch, none};
 use crate::space::event::Deed;
 use crate::space::event::condition::Comment;
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     /// Enable, Disable, AddComment, Acknowledge or Confirm.
     pub(super) fn act(
         &mut self,

@@ -12,7 +12,7 @@ use wire::types::{
 
 use super::points::{Behind, Points};
 use super::steps::{Making, Steps, Work};
-use super::{Desk, count, operations, write_len};
+use super::{ServiceContext, count, operations, write_len};
 use crate::space::aggregate::{Aggregate, Configuration, Processed};
 use crate::space::history::Span;
 use crate::space::{NodeIndex, access, attribute, encode, range};
@@ -113,7 +113,7 @@ enum Left {
     Times(usize),
 }
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     pub(super) fn history_read(
         &mut self,
         request: &mut HistoryReadRequest,
@@ -124,8 +124,8 @@ impl Desk<'_> {
         let (response, result) = (Kind::HistoryReadResponse, Kind::HistoryReadResult);
         if request.release_continuation_points {
             // Part 4, 5.11.3.2: nothing else is done then.
-            return Ok(Steps::whole(response, result, nodes, |desk, node| {
-                let session = &mut *desk.session;
+            return Ok(Steps::whole(response, result, nodes, |context, node| {
+                let session = &mut *context.session;
                 let point = &node.continuation_point;
                 HistoryReadResult {
                     status_code: match take(&mut session.history, point, &session.budget) {
@@ -173,8 +173,8 @@ impl Desk<'_> {
         Ok(Steps::each(
             response,
             nodes,
-            move |desk, mut reading: Reading, work, out| {
-                let read = desk.history_of(&mut reading, &wanted, stamps, work);
+            move |context, mut reading: Reading, work, out| {
+                let read = context.history_of(&mut reading, &wanted, stamps, work);
                 let (status, point) = match read {
                     Ok(None) => return Some(reading),
                     Ok(Some(read)) => read,

@@ -13,7 +13,7 @@ use wire::types::{
 };
 
 use super::steps::{Steps, Work};
-use super::{Desk, event, operations};
+use super::{ServiceContext, event, operations};
 use crate::shared::Shared;
 use crate::space::Rights;
 use crate::space::aggregate::{Aggregate, Configuration};
@@ -163,7 +163,7 @@ fn watched<'a>(
     }
 }
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     pub(super) fn create_items(
         &mut self,
         request: &mut CreateMonitoredItemsRequest,
@@ -178,8 +178,10 @@ impl Desk<'_> {
             Kind::CreateMonitoredItemsResponse,
             Kind::MonitoredItemCreateResult,
         );
-        let steps = Steps::whole(response, result, items, move |desk, what| {
-            desk.create_item(id, what, stamps).unwrap_or_else(refused)
+        let steps = Steps::whole(response, result, items, move |context, what| {
+            context
+                .create_item(id, what, stamps)
+                .unwrap_or_else(refused)
         });
         Ok(steps.of_items(id))
     }
@@ -234,8 +236,8 @@ impl Desk<'_> {
             Kind::ModifyMonitoredItemsResponse,
             Kind::MonitoredItemModifyResult,
         );
-        let steps = Steps::whole(response, result, items, move |desk, what| {
-            let modified = desk.modify_item(id, what, stamps);
+        let steps = Steps::whole(response, result, items, move |context, what| {
+            let modified = context.modify_item(id, what, stamps);
             modified.unwrap_or_else(|status_code| MonitoredItemModifyResult {
                 status_code,
                 ..Default::default()
@@ -285,9 +287,9 @@ impl Desk<'_> {
         let items = operations(&mut request.monitored_item_ids, limit)?;
         subscription.touch(now);
         let response = Kind::SetMonitoringModeResponse;
-        let steps = Steps::whole(response, Kind::StatusCode, items, move |desk, item| {
-            let (space, now) = (&desk.shared.space, desk.now);
-            match desk.subscription(id) {
+        let steps = Steps::whole(response, Kind::StatusCode, items, move |context, item| {
+            let (space, now) = (&context.shared.space, context.now);
+            match context.subscription(id) {
                 Err(status) => status,
                 Ok(subscription) => match subscription.set_mode(*item, mode, space, now) {
                     true => StatusCode::Good,
@@ -352,8 +354,8 @@ impl Desk<'_> {
         let steps = Steps::each(
             Kind::DeleteMonitoredItemsResponse,
             some,
-            move |desk, ids: Vec<u32>, work, out| {
-                for status in desk.delete_some(id, &ids, work) {
+            move |context, ids: Vec<u32>, work, out| {
+                for status in context.delete_some(id, &ids, work) {
                     work.put(Kind::StatusCode, &status, out);
                 }
                 None

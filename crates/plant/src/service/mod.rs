@@ -54,7 +54,7 @@ impl From<WalkError> for Refusal {
 }
 
 /// What a service of a session works with.
-pub struct Desk<'a> {
+pub struct ServiceContext<'a> {
     pub shared: &'a Shared,
     pub id: SlotId,
     pub session: &'a mut Session,

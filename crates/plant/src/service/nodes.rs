@@ -11,7 +11,7 @@ use wire::types::{
 };
 
 use super::steps::{Steps, Work};
-use super::{Desk, operations};
+use super::{ServiceContext, operations};
 use crate::shared::Shared;
 use crate::space::value::{Blob, Scalar};
 use crate::space::{
@@ -35,7 +35,7 @@ mod specified {
 /// Numbers for nodes whose clients leave the id to the server, in its own namespace.
 const FIRST_ID: u32 = 0x4000_0000;
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     /// Whether clients may change the address space at all, and this user.
     fn may_manage(&self) -> Result<bool, StatusCode> {
         match self.shared.config.limits.added_nodes {
@@ -52,12 +52,12 @@ impl Desk<'_> {
         Ok(Steps::each(
             response,
             items,
-            move |desk, item, work, out| {
-                let space = &desk.shared.space;
+            move |context, item, work, out| {
+                let space = &context.shared.space;
                 // Names below the parent are compared.
                 work.spend(here(space, &item.parent_node_id).map_or(0, |at| space.fixed_links(at)));
                 let added = match may {
-                    true => desk.add_node(item),
+                    true => context.add_node(item),
                     false => Err(StatusCode::BadUserAccessDenied),
                 };
                 let added = match added {
@@ -204,15 +204,19 @@ impl Desk<'_> {
     ) -> Result<Steps, StatusCode> {
         let may = self.may_manage()?;
         let list = operations(list, self.shared.config.limits.nodes_per_write)?;
-        Ok(Steps::each(response, list, move |desk, item, work, out| {
-            let done = match may {
-                false => Err(StatusCode::BadUserAccessDenied),
-                true => one(desk.shared, &item, work),
-            };
-            let status = done.err().unwrap_or(StatusCode::Good);
-            work.put(Kind::StatusCode, &status, out);
-            None
-        }))
+        Ok(Steps::each(
+            response,
+            list,
+            move |context, item, work, out| {
+                let done = match may {
+                    false => Err(StatusCode::BadUserAccessDenied),
+                    true => one(context.shared, &item, work),
+                };
+                let status = done.err().unwrap_or(StatusCode::Good);
+                work.put(Kind::StatusCode, &status, out);
+                None
+            },
+        ))
     }
 }
 

@@ -2,13 +2,13 @@
 
 use wire::types::{Array, DateTime, NodeId, StatusCode, Variant, VariantScalarTypeId};
 
-use super::Desk;
+use super::ServiceContext;
 use super::call::{Outcome, mismatch, none, one};
 use super::truth::GroundTruth;
 use crate::fault::Fault;
 use crate::space::{Method, Moves, Rhythm, Space};
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     pub(super) fn run_plant(&mut self, method: Method, arguments: &mut [Variant]) -> Outcome {
         let faults = &self.shared.faults;
         match method {

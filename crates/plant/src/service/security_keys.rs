@@ -8,7 +8,7 @@ use wire::policy::pubsub::{PubSubPolicy, RawKey, SecurityKeys};
 use wire::template::walk::BuiltInType;
 use wire::types::{Array, ByteString, StatusCode, Variant, VariantScalarTypeId};
 
-use super::Desk;
+use super::ServiceContext;
 use super::call::{Outcome, fit};
 use crate::security_group::{Group, SecurityGroup};
 use crate::server_nodes::security_groups;
@@ -17,7 +17,7 @@ use crate::space::Method;
 /// Longer than anybody waits for a key.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     pub(super) fn run_security_keys(
         &mut self,
         method: Method,

@@ -5,12 +5,12 @@ use wire::service::{Request, Response};
 use wire::types::StatusCode;
 
 use super::discovery::Discovery;
-use super::{Answer, Desk};
+use super::{Answer, ServiceContext};
 use crate::diagnostics::Service;
 use crate::internals::Task;
 
 /// Answers a request of a service that needs a session, or begins to. What it does not need is left in the request.
-pub type AtDesk = fn(&mut Desk<'_>, &mut Request) -> Result<Answer, StatusCode>;
+pub type AtDesk = fn(&mut ServiceContext<'_>, &mut Request) -> Result<Answer, StatusCode>;
 
 /// Answers a request of a service that needs no session.
 pub type ForAll = fn(&Discovery<'_>, &Request) -> Result<Response, StatusCode>;
@@ -24,8 +24,8 @@ pub enum Route {
     Kept,
     /// By the loop: it has to do with connections, or with sessions and subscriptions of other loops.
     Loop,
-    /// At the desk of its session: at once, or one operation after another.
-    Desk(AtDesk),
+    /// At the context of its session: at once, or one operation after another.
+    ServiceContext(AtDesk),
     /// For everybody who has a channel.
     Open(ForAll),
 }
@@ -96,16 +96,16 @@ macro_rules! table {
     (@counted) => { None };
     // One operation after another.
     (@route Steps $request:ident $answer:ident) => {
-        Route::Desk(|desk, request| match request {
-            Request::$request(request) => desk.$answer(request).map(Answer::Steps),
+        Route::ServiceContext(|context, request| match request {
+            Request::$request(request) => context.$answer(request).map(Answer::Steps),
             _ => Err(StatusCode::BadServiceUnsupported),
         })
     };
     // Without many operations, or with such that cost next to nothing.
     (@route Whole $request:ident $answer:ident) => {
-        Route::Desk(|desk, request| match request {
+        Route::ServiceContext(|context, request| match request {
             Request::$request(request) => {
-                let response = desk.$answer(request);
+                let response = context.$answer(request);
                 response.map(|response| Answer::Whole(response.into()))
             }
             _ => Err(StatusCode::BadServiceUnsupported),
@@ -117,7 +117,7 @@ macro_rules! table {
             _ => Err(StatusCode::BadServiceUnsupported),
         })
     };
-    (@route Unserved) => { Route::Desk(|_, _| Err(StatusCode::BadServiceUnsupported)) };
+    (@route Unserved) => { Route::ServiceContext(|_, _| Err(StatusCode::BadServiceUnsupported)) };
     (@route $way:ident) => { Route::$way };
 }
 

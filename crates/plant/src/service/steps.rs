@@ -6,7 +6,7 @@ use wire::service::encode_bare;
 use wire::service::shape::Kind;
 use wire::types::{BinaryEncodable, StatusCode};
 
-use super::{Desk, write_head, write_len, write_null_array};
+use super::{ServiceContext, write_head, write_len, write_null_array};
 use crate::pool::Pool;
 
 /// Work of a part: some hundred microseconds. A unit is about a reference that is looked at.
@@ -54,7 +54,7 @@ impl Work {
     }
 }
 
-type Next = dyn FnMut(&mut Desk<'_>, &mut Work, &mut Vec<u8>) -> bool + Send;
+type Next = dyn FnMut(&mut ServiceContext<'_>, &mut Work, &mut Vec<u8>) -> bool + Send;
 
 /// What is left of a request of several operations.
 pub struct Steps {
@@ -106,18 +106,20 @@ impl Steps {
     pub fn each<T: Send + 'static>(
         response: Kind,
         operations: Vec<T>,
-        mut one: impl FnMut(&mut Desk<'_>, T, &mut Work, &mut Vec<u8>) -> Option<T> + Send + 'static,
+        mut one: impl FnMut(&mut ServiceContext<'_>, T, &mut Work, &mut Vec<u8>) -> Option<T>
+        + Send
+        + 'static,
     ) -> Self {
         let results = operations.len();
         let bytes = results * size_of::<T>();
         let mut operations = operations.into_iter();
         let mut begun = None;
-        let next = move |desk: &mut Desk<'_>, work: &mut Work, out: &mut Vec<u8>| {
+        let next = move |context: &mut ServiceContext<'_>, work: &mut Work, out: &mut Vec<u8>| {
             let Some(operation) = begun.take().or_else(|| operations.next()) else {
                 return false;
             };
             work.spend(OPERATION);
-            begun = one(desk, operation, work, out);
+            begun = one(context, operation, work, out);
             true
         };
         Self::new(response, results, bytes, next)
@@ -128,19 +130,19 @@ impl Steps {
         response: Kind,
         result: Kind,
         operations: Vec<T>,
-        mut one: impl FnMut(&mut Desk<'_>, &mut T) -> R + Send + 'static,
+        mut one: impl FnMut(&mut ServiceContext<'_>, &mut T) -> R + Send + 'static,
     ) -> Self {
         let count = operations.len();
         let bytes = count * size_of::<T>();
         // What is left of them stays until the end: see `forgotten_by`.
         let (mut operations, mut at) = (operations, 0);
-        let next = move |desk: &mut Desk<'_>, work: &mut Work, out: &mut Vec<u8>| {
+        let next = move |context: &mut ServiceContext<'_>, work: &mut Work, out: &mut Vec<u8>| {
             let Some(operation) = operations.get_mut(at) else {
                 return false;
             };
             work.spend(OPERATION);
             at += 1;
-            let done = one(desk, operation);
+            let done = one(context, operation);
             work.put(result, &done, out);
             true
         };
@@ -151,7 +153,7 @@ impl Steps {
         response: Kind,
         results: usize,
         operations: usize,
-        next: impl FnMut(&mut Desk<'_>, &mut Work, &mut Vec<u8>) -> bool + Send + 'static,
+        next: impl FnMut(&mut ServiceContext<'_>, &mut Work, &mut Vec<u8>) -> bool + Send + 'static,
     ) -> Self {
         Self {
             response,
@@ -197,25 +199,25 @@ impl Steps {
     }
 
     /// Appends what comes before the results.
-    pub fn begin(&self, handle: u32, desk: &Desk<'_>, out: &mut Vec<u8>) {
-        write_head(out, self.response.encoding_id(), handle, desk.now);
+    pub fn begin(&self, handle: u32, context: &ServiceContext<'_>, out: &mut Vec<u8>) {
+        write_head(out, self.response.encoding_id(), handle, context.now);
         write_len(out, self.results);
     }
 
     /// Does more, until about `most` bytes are appended or the work is over. True if there is more to come.
     pub fn do_more(
         &mut self,
-        desk: &mut Desk<'_>,
+        context: &mut ServiceContext<'_>,
         work: &mut Work,
         most: usize,
         out: &mut Vec<u8>,
     ) -> Result<bool, StatusCode> {
-        let more = self.parts(desk, work, most, out);
+        let more = self.parts(context, work, most, out);
         if let Some(id) = self.subscription {
-            let now = desk.now;
-            if let Ok(subscription) = desk.subscription(id) {
+            let now = context.now;
+            if let Ok(subscription) = context.subscription(id) {
                 subscription.settle(now);
-                desk.schedule(id);
+                context.schedule(id);
             }
         }
         more
@@ -223,7 +225,7 @@ impl Steps {
 
     fn parts(
         &mut self,
-        desk: &mut Desk<'_>,
+        context: &mut ServiceContext<'_>,
         work: &mut Work,
         most: usize,
         out: &mut Vec<u8>,
@@ -237,7 +239,7 @@ impl Steps {
                 break;
             }
             let before = self.made.len();
-            if !(self.next)(desk, work, &mut self.made) {
+            if !(self.next)(context, work, &mut self.made) {
                 self.ended = true;
                 if self.diagnostics {
                     write_null_array(&mut self.made);
@@ -294,13 +296,13 @@ mod tests {
     use super::*;
 
     /// An operation that others see go.
-    struct Seen(#[allow(dead_code, reason = "it is there to be counted")] Arc<()>);
+    struct Counted(#[allow(dead_code, reason = "it is there to be counted")] Arc<()>);
 
     #[test]
     fn operations_of_a_long_request_are_forgotten_by_a_helper() {
         let there = Arc::new(());
         let steps = |there: &Arc<()>| {
-            let operations = (0..3).map(|_| Seen(Arc::clone(there))).collect();
+            let operations = (0..3).map(|_| Counted(Arc::clone(there))).collect();
             let kind = Kind::StatusCode;
             Steps::whole(Kind::CallResponse, kind, operations, |_, _| {
                 StatusCode::Good

@@ -9,7 +9,7 @@ use wire::types::{
     SetPublishingModeRequest, SetPublishingModeResponse, StatusCode,
 };
 
-use super::{Desk, operations};
+use super::{ServiceContext, operations};
 use crate::limits::Limits;
 use crate::subscription::{Subscription, Terms};
 
@@ -54,7 +54,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     /// A subscription of this session.
     pub(super) fn subscription(&mut self, id: u32) -> Result<&mut Subscription, StatusCode> {
         let (session, found) = (self.id, self.subscriptions.get_mut(&id));

@@ -16,7 +16,7 @@ use wire::types::{
 
 use super::points::{Behind, Points};
 use super::steps::{Making, Steps, Work};
-use super::{Desk, operations, write_len};
+use super::{ServiceContext, operations, write_len};
 use crate::space::{Body, Link, NodeIndex, Space};
 
 /// Bits of the BrowseResultMask (Part 4, 7.6).
@@ -77,7 +77,7 @@ impl Looking {
     }
 }
 
-impl Desk<'_> {
+impl ServiceContext<'_> {
     pub(super) fn browse(&mut self, request: &mut BrowseRequest) -> Result<Steps, StatusCode> {
         let limits = &self.shared.config.limits;
         let nodes = operations(&mut request.nodes_to_browse, limits.nodes_per_browse)?;
@@ -94,15 +94,15 @@ impl Desk<'_> {
         Ok(Steps::each(
             Kind::BrowseResponse,
             nodes,
-            move |desk, looking, work, out| {
+            move |context, looking, work, out| {
                 let looking = match looking {
-                    Looking::Asked(what) => match begin(&desk.shared.space, &what, most) {
+                    Looking::Asked(what) => match begin(&context.shared.space, &what, most) {
                         Ok(browsing) => Looking::again(browsing),
                         Err(status) => Looking::At(Err(status)),
                     },
                     begun => begun,
                 };
-                desk.look(looking, work, out)
+                context.look(looking, work, out)
             },
         ))
     }
@@ -128,13 +128,13 @@ impl Desk<'_> {
         Ok(Steps::each(
             Kind::BrowseNextResponse,
             kept,
-            move |desk, looking, work, out| match (&looking, release) {
+            move |context, looking, work, out| match (&looking, release) {
                 // Released: an answer without references.
                 (Looking::At(Ok(_)), true) => {
                     work.put(Kind::BrowseResult, &BrowseResult::default(), out);
                     None
                 }
-                _ => desk.look(looking, work, out),
+                _ => context.look(looking, work, out),
             },
         ))
     }
@@ -206,11 +206,11 @@ impl Desk<'_> {
         Ok(Steps::each(
             Kind::TranslateBrowsePathsToNodeIdsResponse,
             each,
-            move |desk, mut path: Following, work, out| {
+            move |context, mut path: Following, work, out| {
                 let _kept = &paths;
-                let (space, limits) = (&desk.shared.space, &desk.shared.config.limits);
+                let (space, limits) = (&context.shared.space, &context.shared.config.limits);
                 let followed = path.follow(space, limits.references_per_node, work);
-                let held = path.held.is(path.bytes(), &desk.session.budget);
+                let held = path.held.is(path.bytes(), &context.session.budget);
                 let result = match held.and(followed) {
                     Ok(None) => return Some(path),
                     Ok(Some(targets)) => BrowsePathResult {
@@ -238,8 +238,8 @@ impl Desk<'_> {
         let limit = self.shared.config.limits.nodes_per_register;
         let nodes = operations(&mut request.nodes_to_register, limit)?;
         let response = Kind::RegisterNodesResponse;
-        let steps = Steps::whole(response, Kind::NodeId, nodes, |desk, id: &mut NodeId| {
-            let space = &desk.shared.space;
+        let steps = Steps::whole(response, Kind::NodeId, nodes, |context, id: &mut NodeId| {
+            let space = &context.shared.space;
             match id.as_u32() {
                 Some(_) => take(id),
                 None => match space.find_id(id) {

@@ -8,7 +8,7 @@ use wire::time::Now;
 use wire::types::{NumericRange, StatusCode};
 
 use super::memory::Memory;
-use super::queue::{Encoded, Entry, Queue, Seen, dropped};
+use super::queue::{Encoded, Entry, ItemValue, Queue, dropped};
 use crate::ledger::Values;
 use crate::space::Rights;
 use crate::space::attribute::{self, id};
@@ -72,7 +72,7 @@ impl Question<'_> {
             && let Some((kind, bits, stamp)) = variable.source.bits(now, space.anchor())
         {
             return Entry {
-                seen: Seen::Bits(kind, bits),
+                seen: ItemValue::Bits(kind, bits),
                 status: stamp.status.bits(),
                 source: stamp.source,
                 server: now.utc,
@@ -82,9 +82,13 @@ impl Question<'_> {
         let (seen, status, source) = match self.read(space, now, &mut encoded) {
             Ok((status, source)) => match seen(&encoded, memory) {
                 Some(seen) => (seen, status, source),
-                None => (Seen::Nothing, StatusCode::BadOutOfMemory.bits(), source),
+                None => (
+                    ItemValue::Nothing,
+                    StatusCode::BadOutOfMemory.bits(),
+                    source,
+                ),
             },
-            Err(status) => (Seen::Nothing, status.bits(), 0),
+            Err(status) => (ItemValue::Nothing, status.bits(), 0),
         };
         Entry {
             seen,
@@ -110,7 +114,7 @@ impl Question<'_> {
 }
 
 /// A value by its encoded Variant. None if there is no memory for it.
-fn seen(encoded: &[u8], memory: &Memory) -> Option<Seen> {
+fn seen(encoded: &[u8], memory: &Memory) -> Option<ItemValue> {
     let scalar = encoded.split_first().and_then(|(kind, payload)| {
         let value = RawVariant::parse(encoded).ok()?;
         let small = (1..=8).contains(&payload.len());
@@ -122,8 +126,8 @@ fn seen(encoded: &[u8], memory: &Memory) -> Option<Seen> {
         bits.iter_mut()
             .zip(payload)
             .for_each(|(to, from)| *to = *from);
-        Some(Seen::Bits(value.kind(), u64::from_le_bytes(bits)))
+        Some(ItemValue::Bits(value.kind(), u64::from_le_bytes(bits)))
     });
-    let kept = || Some(Seen::Encoded(Arc::new(Encoded::new(encoded, memory)?)));
+    let kept = || Some(ItemValue::Encoded(Arc::new(Encoded::new(encoded, memory)?)));
     scalar.or_else(kept)
 }

@@ -3,7 +3,7 @@
 use wire::template::walk::{BuiltInType, RawVariant};
 use wire::types::{DataChangeFilter, DataChangeTrigger, StatusCode};
 
-use super::queue::{Entry, Seen};
+use super::queue::{Entry, ItemValue};
 use crate::space::{Variable, signal};
 
 /// Kinds of deadband as they are on the wire (Part 4, table 136).
@@ -106,18 +106,20 @@ fn is_numeric(variable: &Variable) -> bool {
     variable.data_type.namespace == 0 && matches!(id, 2..=11 | 26..=28 | 290)
 }
 
-fn exceeds(last: &Seen, new: &Seen, deadband: f64) -> bool {
+fn exceeds(last: &ItemValue, new: &ItemValue, deadband: f64) -> bool {
     match (last, new) {
-        (Seen::Bits(kind, a), Seen::Bits(other, b)) if kind == other => {
+        (ItemValue::Bits(kind, a), ItemValue::Bits(other, b)) if kind == other => {
             apart_bits(*kind, *a, *b, deadband)
         }
-        (Seen::Encoded(a), Seen::Encoded(b)) => match (numbers(&a.bytes), numbers(&b.bytes)) {
-            // Part 4, 7.22.2: of an array, any element.
-            (Some(x), Some(y)) if x.len() == y.len() => {
-                x.iter().zip(&y).any(|(x, y)| apart(*x, *y, deadband))
+        (ItemValue::Encoded(a), ItemValue::Encoded(b)) => {
+            match (numbers(&a.bytes), numbers(&b.bytes)) {
+                // Part 4, 7.22.2: of an array, any element.
+                (Some(x), Some(y)) if x.len() == y.len() => {
+                    x.iter().zip(&y).any(|(x, y)| apart(*x, *y, deadband))
+                }
+                _ => a != b,
             }
-            _ => a != b,
-        },
+        }
         _ => last != new,
     }
 }

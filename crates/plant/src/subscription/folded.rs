@@ -2,7 +2,7 @@
 
 use wire::types::StatusCode;
 
-use super::queue::{Entry, Seen};
+use super::queue::{Entry, ItemValue};
 use crate::ledger::Values;
 use crate::space::aggregate::{Aggregate, Configuration, Fold, Known, Outcome, Sample};
 use crate::space::signal::Signal;
@@ -200,7 +200,7 @@ impl Folded {
     /// What an item sees, if it is a number; anything else is as bad as none.
     pub fn sample(entry: &Entry) -> Sample {
         match entry.seen {
-            Seen::Bits(kind, bits) => Sample {
+            ItemValue::Bits(kind, bits) => Sample {
                 time: entry.source,
                 kind,
                 bits,
@@ -230,8 +230,8 @@ pub fn tally(values: &mut Values, told: u64, gone: u64) {
 pub fn entry(outcome: &Outcome, now: i64) -> Entry {
     Entry {
         seen: match outcome.value {
-            Some((kind, bits)) => Seen::Bits(kind, bits),
-            None => Seen::Nothing,
+            Some((kind, bits)) => ItemValue::Bits(kind, bits),
+            None => ItemValue::Nothing,
         },
         status: outcome.status,
         source: outcome.time,

@@ -12,7 +12,7 @@ use super::filter::Filter;
 use super::folded::{self, Folded, Folding};
 use super::links::Links;
 use super::memory::Memory;
-use super::queue::{Entry, OVERFLOW, Seen, dropped};
+use super::queue::{Entry, ItemValue, OVERFLOW, dropped};
 use crate::fault::Mark;
 use crate::ledger::{ItemKind, Tally, Values};
 use crate::space::aggregate::Outcome;
@@ -420,7 +420,7 @@ impl Item {
         match &self.watched {
             Watched::Computed(_) => NUMBER,
             Watched::Held(held) => match held.queue.first().map(|entry| &entry.seen) {
-                Some(Seen::Encoded(encoded)) => NUMBER + encoded.bytes.len(),
+                Some(ItemValue::Encoded(encoded)) => NUMBER + encoded.bytes.len(),
                 _ => NUMBER,
             },
         }
@@ -431,7 +431,7 @@ impl Item {
         if let Watched::Held(held) = &mut self.watched
             && let Some(entry) = held.queue.first_mut()
         {
-            entry.seen = Seen::Nothing;
+            entry.seen = ItemValue::Nothing;
             entry.status = wire::types::StatusCode::BadEncodingLimitsExceeded.bits();
         }
     }
@@ -614,7 +614,7 @@ fn marked(mut entry: Entry, mark: Mark) -> Entry {
     }
     if let Some(status) = mark.bad {
         entry.status = status.bits();
-        entry.seen = Seen::Nothing;
+        entry.seen = ItemValue::Nothing;
     }
     entry
 }

@@ -12,7 +12,6 @@ mod filter;
 mod folded;
 mod item;
 mod items;
-mod kept;
 mod links;
 mod looking;
 mod memory;
@@ -20,6 +19,7 @@ mod message;
 mod moment;
 mod publishing;
 mod queue;
+mod retransmission;
 #[cfg(test)]
 mod tests;
 
@@ -42,10 +42,10 @@ use crate::diagnostics::SubscriptionRecord;
 use crate::ledger::{Account, Ledger};
 use crate::session::Owner;
 use crate::slots::SlotId;
-use kept::Kept;
 use looking::Look;
 use memory::Memory;
 use publishing::PublishingState;
+use retransmission::RetransmissionQueue;
 
 /// Time goes on, whatever somebody asks for.
 const LEAST_INTERVAL: Duration = Duration::from_micros(100);
@@ -109,7 +109,7 @@ pub struct Subscription {
     wants: bool,
     /// The number of the next notification message, never 0.
     sequence: u32,
-    kept: Kept,
+    kept: RetransmissionQueue,
     /// The item that reports first in the next message.
     turn: usize,
     /// What it counts for the ledger.
@@ -161,7 +161,7 @@ impl Subscription {
             message_sent: false,
             wants: false,
             sequence: 1,
-            kept: Kept::default(),
+            kept: RetransmissionQueue::default(),
             turn: 0,
             account: Account::default(),
             dropped: 0,

@@ -15,7 +15,7 @@ pub const OVERFLOW: u32 = 0x0480;
 
 /// A value as it was seen.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Seen {
+pub enum ItemValue {
     /// None: only a status.
     Nothing,
     /// A Boolean or a number, by its payload.
@@ -58,7 +58,7 @@ impl Drop for Encoded {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The value.
-    pub seen: Seen,
+    pub seen: ItemValue,
     /// How good it is.
     pub status: u32,
     /// Its source's time, in ticks.
@@ -74,12 +74,12 @@ impl Entry {
         let at = out.len();
         out.push(0);
         match &self.seen {
-            Seen::Nothing => {}
-            Seen::Bits(kind, payload) => {
+            ItemValue::Nothing => {}
+            ItemValue::Bits(kind, payload) => {
                 bits |= mask::VALUE;
                 encode_bits(*kind, *payload, out);
             }
-            Seen::Encoded(encoded) => {
+            ItemValue::Encoded(encoded) => {
                 bits |= mask::VALUE;
                 out.extend_from_slice(&encoded.bytes);
             }
@@ -294,7 +294,7 @@ mod tests {
 
     fn entry(n: u64) -> Entry {
         Entry {
-            seen: Seen::Bits(BuiltInType::UInt32, n),
+            seen: ItemValue::Bits(BuiltInType::UInt32, n),
             status: 0,
             source: 0,
             server: 0,
@@ -313,7 +313,7 @@ mod tests {
 
     fn told(entry: Entry) -> (u64, bool) {
         match entry.seen {
-            Seen::Bits(_, n) => (n, entry.status == OVERFLOW),
+            ItemValue::Bits(_, n) => (n, entry.status == OVERFLOW),
             _ => panic!(),
         }
     }

@@ -16,12 +16,12 @@ pub struct Announcement {
     /// Counts what the publisher tells.
     pub sequence: u16,
     /// What it tells.
-    pub told: Told,
+    pub told: Announced,
 }
 
 /// What a publisher tells.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum Announced {
     /// The endpoints of the server that it is, too.
     Endpoints {
         /// All of them.
@@ -60,21 +60,21 @@ impl Announcement {
         let kind = c.u8("AnnouncementType")?;
         let sequence = c.u16("SequenceNumber")?;
         let told = match kind {
-            ENDPOINTS => Told::Endpoints {
+            ENDPOINTS => Announced::Endpoints {
                 endpoints: endpoints(c)?,
                 status: c.u32("StatusCode")?,
             },
-            META_DATA => Told::MetaData {
+            META_DATA => Announced::MetaData {
                 writer_id: c.u16("DataSetWriterId")?,
                 metadata: MetaData::read(c)?,
                 status: c.u32("StatusCode")?,
             },
-            WRITERS => Told::Writers {
+            WRITERS => Announced::Writers {
                 writer_ids: array(c, 2, "DataSetWriterIds", |c| c.u16("DataSetWriterId"))?,
                 group: Box::new(WriterGroupConfig::read(c)?),
                 statuses: array(c, 4, "StatusCodes", |c| c.u32("StatusCode"))?,
             },
-            other => Told::Other(other),
+            other => Announced::Other(other),
         };
         Ok(Self { sequence, told })
     }
@@ -97,19 +97,19 @@ impl Announcement {
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         out.push(match &self.told {
-            Told::Endpoints { .. } => ENDPOINTS,
-            Told::MetaData { .. } => META_DATA,
-            Told::Writers { .. } => WRITERS,
-            Told::Other(kind) => *kind,
+            Announced::Endpoints { .. } => ENDPOINTS,
+            Announced::MetaData { .. } => META_DATA,
+            Announced::Writers { .. } => WRITERS,
+            Announced::Other(kind) => *kind,
         });
         out.extend(self.sequence.to_le_bytes());
         match &self.told {
-            Told::Endpoints { endpoints, status } => {
+            Announced::Endpoints { endpoints, status } => {
                 put_count(endpoints.len(), "endpoints", out)?;
                 endpoints.iter().try_for_each(|it| it.write(out))?;
                 out.extend(status.to_le_bytes());
             }
-            Told::MetaData {
+            Announced::MetaData {
                 writer_id,
                 metadata,
                 status,
@@ -118,7 +118,7 @@ impl Announcement {
                 metadata.write(out)?;
                 out.extend(status.to_le_bytes());
             }
-            Told::Writers {
+            Announced::Writers {
                 writer_ids,
                 group,
                 statuses,
@@ -129,7 +129,7 @@ impl Announcement {
                 put_count(statuses.len(), "StatusCodes", out)?;
                 out.extend(statuses.iter().flat_map(|it| it.to_le_bytes()));
             }
-            Told::Other(_) => {}
+            Announced::Other(_) => {}
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ mod probe;
 mod walk;
 mod writers;
 
-pub use announcement::{Announcement, Told};
+pub use announcement::{Announced, Announcement};
 pub use endpoint::Endpoint;
 pub use metadata::{FieldMetaData, MetaData};
 pub use probe::{Asks, Probe};

@@ -1,7 +1,7 @@
 //! Probes and announcements, held to the types of another implementation and to the words of Part 14.
 
 use pubsub::discovery::{
-    Announcement, Asks, Endpoint, FieldMetaData, MetaData, Probe, Told, WriterConfig,
+    Announced, Announcement, Asks, Endpoint, FieldMetaData, MetaData, Probe, WriterConfig,
     WriterGroupConfig,
 };
 use pubsub::security::{GroupKeys, KeyRing, Mode, PubSubPolicy, Sealer};
@@ -41,7 +41,7 @@ fn announcement(kind: u8, body: &[u8]) -> Vec<u8> {
     wire
 }
 
-fn told(wire: &[u8]) -> Told {
+fn told(wire: &[u8]) -> Announced {
     let view = View::parse(wire, Tolerance::NONE).unwrap();
     assert_eq!(view.header.publisher_id, Some(PublisherId::UInt16(7)));
     let announcement = view.announcement().unwrap().unwrap();
@@ -50,7 +50,7 @@ fn told(wire: &[u8]) -> Told {
 }
 
 /// What is written, behind its headers.
-fn written(told: Told) -> Vec<u8> {
+fn written(told: Announced) -> Vec<u8> {
     let mut out = Vec::new();
     let it = Announcement { sequence: 5, told };
     it.encode(&PublisherId::UInt16(7), None, &mut out).unwrap();
@@ -156,7 +156,7 @@ fn metadata_of_others_is_read_whatever_else_they_describe() {
     };
     let body = [&[9, 0], encoded(&theirs).as_slice(), &[0; 4]].concat();
     let wire = announcement(2, &body);
-    let Told::MetaData {
+    let Announced::MetaData {
         writer_id,
         metadata,
         status,
@@ -198,7 +198,7 @@ fn metadata_of_ours_is_read_by_others() {
         major_version: 1,
         minor_version: 2,
     };
-    let ours = Told::MetaData {
+    let ours = Announced::MetaData {
         writer_id: 9,
         metadata: metadata.clone(),
         status: 0,
@@ -242,7 +242,7 @@ fn groups_and_endpoints_are_read_and_written_as_others_have_them() {
             data_set: "line".into(),
         }],
     };
-    let ours = Told::Writers {
+    let ours = Announced::Writers {
         writer_ids: vec![4],
         group: Box::new(group.clone()),
         statuses: vec![0],
@@ -284,7 +284,7 @@ fn groups_and_endpoints_are_read_and_written_as_others_have_them() {
         bytes("01000000 00000000"),
     ]
     .concat();
-    let Told::Writers { group: again, .. } = told(&announcement(3, &body)) else {
+    let Announced::Writers { group: again, .. } = told(&announcement(3, &body)) else {
         panic!("no group")
     };
     assert_eq!(again.writers[1], group.writers[0]);
@@ -292,7 +292,7 @@ fn groups_and_endpoints_are_read_and_written_as_others_have_them() {
 
     let body = [bytes("01000000"), encoded(&endpoint()), bytes("00000000")].concat();
     let read = told(&announcement(1, &body));
-    let Told::Endpoints { endpoints, .. } = &read else {
+    let Announced::Endpoints { endpoints, .. } = &read else {
         panic!("no endpoints")
     };
     let wanted = Endpoint {
@@ -322,7 +322,7 @@ fn what_is_told_may_be_secured() {
     let mut sealer = Sealer::new(keys(), 1, Mode::SignAndEncrypt, [1; 4]);
     let it = Announcement {
         sequence: 5,
-        told: Told::Other(200),
+        told: Announced::Other(200),
     };
     let mut wire = Vec::new();
     let header = sealer.header();

@@ -1,6 +1,6 @@
 //! Signatures and encryption, beside bytes that Python's `cryptography` made, and what is refused.
 
-use pubsub::discovery::{Announcement, Told};
+use pubsub::discovery::{Announced, Announcement};
 use pubsub::security::{GroupKeys, KeyRing, Mode, NonceSequence, OpenError, PubSubPolicy, Sealer};
 use pubsub::view::Known;
 use pubsub::{
@@ -144,7 +144,7 @@ fn what_is_told_makes_no_data_old_and_data_nothing_that_is_told() {
     let mut announced = || {
         let it = Announcement {
             sequence: 1,
-            told: Told::Other(9),
+            told: Announced::Other(9),
         };
         let (id, header) = (PublisherId::UInt16(2234), announcer.header());
         let mut out = Vec::new();

@@ -286,7 +286,7 @@ impl Ledger {
         self.tick(at).add(Measure::Lag, lag_ns, 1);
     }
 
-    /// `n` equal values of a measure of notifications, which a [`Receipt`](crate::Receipt) takes, or who has none.
+    /// `n` equal values of a measure of notifications, which a [`NotificationLedger`](crate::NotificationLedger) takes, or who has none.
     #[inline]
     pub fn note(&mut self, at: u64, measure: Measure, nanoseconds: u64, n: u64) {
         self.tick(at).add(measure, nanoseconds, n);

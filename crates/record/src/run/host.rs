@@ -41,8 +41,8 @@ pub struct Host {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
     /// It may have kept what it did on its disk, under this name: `uaperf fleet collect` brings it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub books: Option<String>,
+    #[serde(rename = "books", default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<String>,
     /// What it did came when the load was over: `uaperf fleet collect` brought it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,

@@ -5,8 +5,8 @@ use record::run::{Incident, Outcome, Phase, Run, Subscriptions};
 
 use super::fairness;
 use super::place::place;
+use super::server_diagnostics::beside;
 use super::table::{Cell, Table};
-use super::witness::beside;
 use crate::unit::Kind;
 
 /// The accounting of notifications, where there were any.

@@ -3,7 +3,7 @@
 use judge::Exit;
 use judge::attack::{exit, words};
 use maud::{Markup, html};
-use record::attack::{Attacked, Seen, Sheet, Stage, Verdict};
+use record::attack::{Attacked, Sheet, Stage, Stages, Verdict};
 
 use super::chart::{Chart, Drawn, Series};
 use super::parts::{Span, spans};
@@ -97,7 +97,7 @@ const fn class(ink: Ink) -> &'static str {
 }
 
 /// The stages of a kind, with their names.
-fn stages(seen: &Seen) -> [(&'static str, &Stage); 3] {
+fn stages(seen: &Stages) -> [(&'static str, &Stage); 3] {
     [
         ("calm", &seen.calm),
         ("attacked", &seen.attacked),
@@ -195,7 +195,7 @@ fn good(sheet: &Sheet) -> Table {
 }
 
 /// The 99th percentile of each interval, stage after stage.
-fn course(n: usize, kind: &Attacked, seen: &Seen) -> Markup {
+fn course(n: usize, kind: &Attacked, seen: &Stages) -> Markup {
     let series: Vec<Series> = stages(seen)
         .iter()
         .enumerate()

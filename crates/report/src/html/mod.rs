@@ -32,11 +32,11 @@ mod ranges;
 mod rows;
 mod scale;
 mod security;
+mod server_diagnostics;
 mod shape;
 mod sweep;
 mod table;
 mod trend;
-mod witness;
 
 use judge::compare::Metric;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -220,7 +220,11 @@ fn parts(run: &Run, id: &str, contents: &mut Contents) {
         add("resources", "Resources", spent);
         add("limit", "What limited it", parts::bottleneck(phase));
         if let Some(told) = &phase.diagnostics {
-            add("diagnostics", "Server diagnostics", witness::section(told));
+            add(
+                "diagnostics",
+                "Server diagnostics",
+                server_diagnostics::section(told),
+            );
         }
     }
     if several {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::Phase;
 use plan::unit::duration;
 use record::Closed;
-use record::receipt::Stretch;
+use record::notification_ledger::Stretch;
 use record::underway::{NOW_NS, Notified, Underway};
 
 use super::course::LiveCourse;

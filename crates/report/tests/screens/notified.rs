@@ -1,7 +1,7 @@
 //! Runs of subscriptions, made up of arithmetic.
 
-use record::receipt::{
-    Counter, Head, ItemTerms, Receipt, Seat, SetUpStep, SubscriptionTerms, WatchedValue,
+use record::notification_ledger::{
+    Counter, Head, ItemTerms, NotificationLedger, Seat, SetUpStep, SubscriptionTerms, WatchedValue,
 };
 use record::run::{
     Beside, Figure, Fingerprint, Names, Outcome, Phase, Subscriptions, Target, WarmUp,
@@ -32,7 +32,7 @@ pub fn notified(trouble: Trouble) -> Run {
 /// The same, with a beginning that is left out.
 pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
     let started = "2026-03-01T09:30:00Z".parse().unwrap();
-    let mut receipt = Receipt::new(0);
+    let mut notification_ledger = NotificationLedger::new(0);
     let mut ledger = Ledger::with_end(10 * SECOND);
     let watch = match trouble {
         Trouble::Unknown => WatchedValue::Unknown,
@@ -53,10 +53,10 @@ pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
             keep_alive: 10,
             lifetime: 30,
         };
-        let number = receipt.subscription(seat, terms);
-        receipt.step(SetUpStep::CreateSubscription, 0, 2 * MS, 1);
-        for handle in receipt.reserve(number, 50) {
-            receipt.item(
+        let number = notification_ledger.subscription(seat, terms);
+        notification_ledger.step(SetUpStep::CreateSubscription, 0, 2 * MS, 1);
+        for handle in notification_ledger.reserve(number, 50) {
+            notification_ledger.item(
                 handle,
                 ItemTerms {
                     sampling_ns: 50 * MS,
@@ -66,16 +66,22 @@ pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
                 },
             );
         }
-        receipt.step(SetUpStep::CreateItems, 2 * MS, 7 * MS, 50);
+        notification_ledger.step(SetUpStep::CreateItems, 2 * MS, 7 * MS, 50);
     }
-    receipt.measure(SECOND);
+    notification_ledger.measure(SECOND);
     for message in 1..=100u32 {
         for subscription in 0..2 {
-            come(&mut receipt, &mut ledger, subscription, message, trouble);
+            come(
+                &mut notification_ledger,
+                &mut ledger,
+                subscription,
+                message,
+                trouble,
+            );
         }
     }
-    receipt.publish_sent(210);
-    let account = receipt.finish(11 * SECOND);
+    notification_ledger.publish_sent(210);
+    let account = notification_ledger.finish(11 * SECOND);
     let names = Names {
         status: &|code| match code {
             0x807B_0000 => "BadMessageNotAvailable".to_owned(),
@@ -131,7 +137,7 @@ pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
 
 /// A message of one subscription with two values for each of its items.
 fn come(
-    receipt: &mut Receipt,
+    notification_ledger: &mut NotificationLedger,
     ledger: &mut Ledger,
     subscription: u32,
     message: u32,
@@ -151,7 +157,7 @@ fn come(
         more: false,
         bytes: 1500,
     };
-    let mut open = receipt.message(ledger, subscription, head);
+    let mut open = notification_ledger.message(ledger, subscription, head);
     for item in 0..50 {
         let overflows = much && item == 7 && message == 60;
         let missing = much && item == 9 && message.is_multiple_of(30);
@@ -170,10 +176,10 @@ fn come(
         }
     }
     for missing in open.end().into_iter().flat_map(|gap| gap.numbers()) {
-        receipt.republish_asked(subscription, missing);
-        receipt.republish_refused(subscription, missing, 0x807B_0000);
+        notification_ledger.republish_asked(subscription, missing);
+        notification_ledger.republish_refused(subscription, missing, 0x807B_0000);
     }
-    receipt.acknowledged(0);
+    notification_ledger.acknowledged(0);
 }
 
 #[test]

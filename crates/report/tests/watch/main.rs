@@ -11,7 +11,7 @@ use plan::{Arrival, NodeSpec, Nodes, Pace, Phase, Read, Subscribe, Work};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use record::ledger::Statuses;
-use record::receipt::Stretch;
+use record::notification_ledger::Stretch;
 use record::{Closed, Histogram, Lateness, Ledger, Times};
 use report::watch::{About, Plan, Scene, Sender, Shown, Stage, draw};
 

@@ -67,7 +67,7 @@ impl Engine<'_> {
                 self.keep(at, message);
             }
         }
-        self.book(at).totals.cut += 1;
+        self.recorder(at).totals.cut += 1;
         self.plan_at(now, What::Connect, epoch, at);
     }
 
@@ -101,7 +101,7 @@ impl Engine<'_> {
         (session.step, session.tries) = (0, 0);
         session.resumes = session.is_alive;
         session.attempts = session.attempts.saturating_add(1);
-        self.book(at).totals.attempts += 1;
+        self.recorder(at).totals.attempts += 1;
         self.plan(timeout, What::GiveUp, epoch, at);
         self.ask_step(at, epoch);
     }
@@ -231,12 +231,12 @@ impl Engine<'_> {
         } else {
             session.is_alive = true;
         }
-        let book = self.book(at);
-        book.outages.merge(&Histogram::of(outage, 1));
-        book.ledger.reconnected(now, outage);
+        let recorder = self.recorder(at);
+        recorder.outages.merge(&Histogram::of(outage, 1));
+        recorder.ledger.reconnected(now, outage);
         match resumed {
-            true => book.totals.resumed += 1,
-            false => book.totals.renewed += 1,
+            true => recorder.totals.resumed += 1,
+            false => recorder.totals.renewed += 1,
         }
         if resumed {
             self.republish(at);
@@ -267,7 +267,7 @@ impl Engine<'_> {
     /// An attempt has taken too long.
     pub(super) fn give_up(&mut self, at: usize, epoch: u16) {
         if self.is_trying(at, epoch) {
-            self.book(at).totals.given_up += 1;
+            self.recorder(at).totals.given_up += 1;
             self.back_off(at);
         }
     }

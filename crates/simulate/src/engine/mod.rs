@@ -12,10 +12,10 @@ use std::ops::ControlFlow;
 use link::{HEADERS, Passage, SEGMENT};
 use plan::Random;
 
-use crate::books::{Book, Books, Whose};
 use crate::event::{Event, What};
 use crate::outcome::{Busy, LinkUse, Mark, Outcome};
 use crate::queue::Queue;
+use crate::recorders::{Recorder, Recorders, Whose};
 use crate::session::Session;
 use crate::world::{Kind, World};
 
@@ -45,7 +45,7 @@ pub struct Engine<'a> {
     first_carrier: Vec<usize>,
     /// The first node of each kind, and one more.
     first_node: Vec<usize>,
-    books: Books,
+    recorders: Recorders,
     whose: Vec<Whose>,
     random: Random,
     look_every: u64,
@@ -222,8 +222,8 @@ impl<'a> Engine<'a> {
         &world.kinds[self.sessions[session].kind as usize]
     }
 
-    fn book(&mut self, session: usize) -> &mut Book {
-        &mut self.books.all[self.sessions[session].book as usize]
+    fn recorder(&mut self, session: usize) -> &mut Recorder {
+        &mut self.recorders.all[self.sessions[session].recorder as usize]
     }
 
     /// A server takes a job on: first come, first served, by whichever of its cores is free first. When it is done.

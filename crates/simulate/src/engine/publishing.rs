@@ -40,7 +40,7 @@ impl Engine<'_> {
         }
         if session.works {
             // Its last message is not made yet: this interval has none of its own.
-            self.book(at).totals.skipped += 1;
+            self.recorder(at).totals.skipped += 1;
             return;
         }
         if session.waits {
@@ -75,7 +75,7 @@ impl Engine<'_> {
             next => {
                 if !std::mem::replace(&mut session.waits, true) {
                     session.waits_since = now;
-                    self.book(at).totals.waited += 1;
+                    self.recorder(at).totals.waited += 1;
                 }
                 if let Some(there) = next {
                     let epoch = self.sessions[at].epoch;
@@ -165,7 +165,7 @@ impl Engine<'_> {
         let Some(mut stall) = self.sessions[at].stall.take() else {
             return;
         };
-        self.book(at).totals.sent_again += 1;
+        self.recorder(at).totals.sent_again += 1;
         while let Some(&(message, bytes)) = stall.messages.front() {
             match self.carry(at, DOWN, bytes, stall.tries) {
                 Ok(arrives) => {
@@ -224,18 +224,18 @@ impl Engine<'_> {
         let first = session.last_sent == 0;
         (session.last_due, session.last_sent) = (message.due, message.sent);
         let usual = it.every + it.sampling + it.change;
-        let book = self.book(at);
-        book.came(now, message, values, usual);
+        let recorder = self.recorder(at);
+        recorder.came(now, message, values, usual);
         if !first {
-            book.cycle(now, cycle);
+            recorder.cycle(now, cycle);
         }
-        book.totals.bytes += bytes;
-        book.ledger.received_bytes(now, bytes as u32, 1);
+        recorder.totals.bytes += bytes;
+        recorder.ledger.received_bytes(now, bytes as u32, 1);
         match was_away {
-            true => book.totals.missed += missed,
-            false => book.totals.overwritten += missed,
+            true => recorder.totals.missed += missed,
+            false => recorder.totals.overwritten += missed,
         }
-        book.totals.recovered += u64::from(again) * u64::from(values);
+        recorder.totals.recovered += u64::from(again) * u64::from(values);
     }
 
     /// A client sends a Publish request.

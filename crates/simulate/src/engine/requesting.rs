@@ -29,13 +29,13 @@ impl Engine<'_> {
                 sent: now,
                 completed: now,
             };
-            self.book(at).ledger.failed(times, NOT_CONNECTED, 1);
+            self.recorder(at).ledger.failed(times, NOT_CONNECTED, 1);
             return;
         }
         let epoch = session.epoch;
-        let book = self.book(at);
-        book.ledger.late(now, record::Lateness::default(), 1);
-        book.ledger.sent_bytes(now, it.up_bytes, 1);
+        let recorder = self.recorder(at);
+        recorder.ledger.late(now, record::Lateness::default(), 1);
+        recorder.ledger.sent_bytes(now, it.up_bytes, 1);
         self.sessions[at].asked.push_back(now);
         self.send_request(at, epoch, 0);
     }
@@ -105,7 +105,7 @@ impl Engine<'_> {
                 sent: planned,
                 completed: now,
             };
-            let ledger = &mut self.book(at).ledger;
+            let ledger = &mut self.recorder(at).ledger;
             ledger.done(times, 0, it.values, 1);
             ledger.received_bytes(now, it.down_bytes, 1);
         }

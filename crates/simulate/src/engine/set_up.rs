@@ -5,10 +5,10 @@ use plan::Random;
 use plan::unit::duration::nanos;
 
 use super::{Carrier, Engine, NO_LINK, Node};
-use crate::books::{self, Books};
 use crate::event::What;
 use crate::outcome::{Busy, LinkUse};
 use crate::queue::Queue;
+use crate::recorders::{self, Recorders};
 use crate::session::{Few, Session};
 use crate::world::{Kind, Phases, World, WorldError};
 
@@ -16,8 +16,8 @@ impl<'a> Engine<'a> {
     /// A world at its beginning.
     pub fn new(world: &'a World) -> Result<Self, WorldError> {
         world.check()?;
-        let (books, whose) = Books::new(world);
-        let look_every = books::look_every(world.length);
+        let (recorders, whose) = Recorders::new(world);
+        let look_every = recorders::look_every(world.length);
         let mut engine = Self {
             queue: Queue::new(world.events_per_s()),
             now: 0,
@@ -27,7 +27,7 @@ impl<'a> Engine<'a> {
             links: Vec::new(),
             first_carrier: vec![0],
             first_node: vec![0],
-            books,
+            recorders,
             whose,
             random: Random::stream(world.seed, &[0]),
             look_every,
@@ -124,16 +124,16 @@ impl<'a> Engine<'a> {
         random: &mut Random,
     ) {
         let index = self.sessions.len();
-        let book = self.whose[k].book(number as usize, client as usize);
+        let recorder = self.whose[k].recorder(number as usize, client as usize);
         let mut session = Session {
             node: node as u32,
             kind: k as u32,
             number: client,
-            book: book as u32,
+            recorder: recorder as u32,
             is_alive: true,
             ..Session::default()
         };
-        self.books.all[book].sessions += 1;
+        self.recorders.all[recorder].sessions += 1;
         if let Some(it) = &kind.publishing {
             let part = match it.phases {
                 Phases::Aligned => 0,
@@ -150,7 +150,7 @@ impl<'a> Engine<'a> {
             let mut tokens = Few::default();
             (0..it.window).for_each(|_| tokens.push(0));
             session.tokens = tokens;
-            self.books.all[book].items += u64::from(values(it.values.as_slice(), client));
+            self.recorders.all[recorder].items += u64::from(values(it.values.as_slice(), client));
             self.plan_at(first, What::Publish, session.life, index);
         }
         if let Some(it) = &kind.requests {

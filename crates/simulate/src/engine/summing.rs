@@ -26,8 +26,8 @@ impl Engine<'_> {
         }
         self.looked_at = self.now;
         let mut sums = vec![0.0; self.world.kinds.len()];
-        for book in &mut self.books.all {
-            book.cpu_cores.push(0.0);
+        for recorder in &mut self.recorders.all {
+            recorder.cpu_cores.push(0.0);
         }
         for at in 0..self.nodes.len() {
             let done = self.done(&self.nodes[at]);
@@ -45,8 +45,8 @@ impl Engine<'_> {
                 (busy.peak_cores, busy.peak_at) = (cores, self.now - since);
             }
             let number = at - self.first_node[k];
-            for book in &mut self.books.all[self.whose[k].of_node(number)] {
-                if let Some(last) = book.cpu_cores.last_mut() {
+            for recorder in &mut self.recorders.all[self.whose[k].of_node(number)] {
+                if let Some(last) = recorder.cpu_cores.last_mut() {
                     *last += cores;
                 }
             }
@@ -102,7 +102,7 @@ impl Engine<'_> {
             self.close_session(at, end);
         }
         if end < self.world.length {
-            self.books
+            self.recorders
                 .all
                 .iter_mut()
                 .for_each(|it| it.ledger.end_at(end));
@@ -110,7 +110,12 @@ impl Engine<'_> {
         Outcome {
             length: end,
             events: self.events,
-            groups: self.books.all.into_iter().map(|it| it.close()).collect(),
+            groups: self
+                .recorders
+                .all
+                .into_iter()
+                .map(|it| it.close())
+                .collect(),
             busy: self.busy,
             links: self.uses,
             look_every: self.look_every,
@@ -131,7 +136,7 @@ impl Engine<'_> {
             missed = between.saturating_sub(1) * u64::from(values);
         }
         let was_away = session.was_away || away;
-        let totals = &mut self.book(at).totals;
+        let totals = &mut self.recorder(at).totals;
         totals.left_away += u64::from(away);
         match was_away {
             true => totals.missed += missed,

@@ -12,6 +12,57 @@ const REPLACED: &[(&str, &str)] = &[
     ("parcel", "what it is that is handed over"),
 ];
 
+/// Names of types and files that say nothing of what they hold.
+const NAMES: &[(&str, &str)] = &[
+    ("book", "recorder, ledger, file"),
+    ("books", "recorder, results"),
+    ("desk", "context, resources"),
+    ("gate", "barrier"),
+    ("hall", "context"),
+    ("house", "store"),
+    ("kept", "file, cache, queue"),
+    ("parcel", "message"),
+    ("receipt", "ledger, tracker"),
+    ("rung", "method, level"),
+    ("said", "reply"),
+    ("seen", "value, usage"),
+    ("teller", "sender, announcements"),
+    ("told", "info, outcome, summary"),
+    ("witness", "server diagnostics"),
+];
+
+/// The same of files alone.
+const FILES: &[(&str, &str)] = &[
+    ("asked", "requests, queries"),
+    ("each", "what each of them is"),
+    ("evenly", "schedule"),
+    ("made", "what was made"),
+    ("so_far", "progress"),
+];
+
+/// What a line of code names, if it names a type or a module, and whether it is a module.
+fn named(line: &str) -> Option<(String, bool)> {
+    let mut words = line
+        .trim_start()
+        .split(|it: char| !(it.is_alphanumeric() || it == '_'))
+        .filter(|it| !matches!(*it, "" | "pub" | "crate" | "super" | "in" | "self"));
+    let kind = words.next()?;
+    let name = words.next()?;
+    let names = matches!(kind, "struct" | "enum" | "trait" | "type" | "mod");
+    names.then(|| (name.to_lowercase(), kind == "mod"))
+}
+
+fn badly_named(source: &str) -> Vec<(usize, &'static str, &'static str)> {
+    let lines = source.lines().enumerate();
+    let named = lines.filter_map(|(i, line)| Some((i + 1, named(line)?)));
+    let bad = |(line, (name, is_file)): (usize, (String, bool))| {
+        let files = FILES.iter().filter(|_| is_file);
+        let (bad, instead) = NAMES.iter().chain(files).find(|(bad, _)| *bad == name)?;
+        Some((line, *bad, *instead))
+    };
+    named.filter_map(bad).collect()
+}
+
 fn objections(page: &str) -> Vec<(usize, &'static str, &'static str)> {
     let mut found = Vec::new();
     for (i, line) in page.lines().enumerate() {
@@ -42,6 +93,27 @@ fn the_words_that_the_glossary_replaces_stay_out() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn types_and_modules_say_what_they_hold() {
+    let mut wrong = Vec::new();
+    for file in tracked() {
+        let name = file.to_string_lossy().into_owned();
+        if name.starts_with("crates/") && name.contains("/src/") && name.ends_with(".rs") {
+            for (line, bad, instead) in badly_named(&text(&file)) {
+                wrong.push(format!("{name}:{line}: {bad}; say, such as {instead}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_bad_name_is_found_where_it_is_given_and_not_where_it_is_used() {
+    let source = "mod asked;\npub(crate) struct Books<'a> {\n    told: Books,\n}\nstruct BooksRead;\nenum Asked {}\n";
+    let lines: Vec<usize> = badly_named(source).into_iter().map(|it| it.0).collect();
+    assert_eq!(lines, [1, 2]);
 }
 
 #[test]

@@ -161,7 +161,7 @@ impl Shared {
 }
 
 impl Relay {
-    /// Waits for a client of ssh; an agent is started behind it, whose books are kept in `there`. A controller that pauses
+    /// Waits for a client of ssh; an agent is started behind it, whose results are kept in `there`. A controller that pauses
     /// does so for `pause`.
     pub fn start(
         folder: &Path,
@@ -261,7 +261,7 @@ fn relay(
         it.pass(FROM_AGENT, from, |message: &FromAgent| match message {
             FromAgent::Hello(_) => (Some(Phase::Hello), None, None),
             FromAgent::Progress(_) => (None, None, Some(Phase::Running)),
-            FromAgent::Books { .. } => (Some(Phase::Ending), Some(Phase::Books), None),
+            FromAgent::Results { .. } => (Some(Phase::Ending), Some(Phase::Results), None),
             _ => (None, None, None),
         });
     });

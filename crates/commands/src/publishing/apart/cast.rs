@@ -68,13 +68,13 @@ impl Cast {
                     }
                 }
             }
-            Came::Books(agent, bytes) if self.publisher == Some(agent) => {
+            Came::Results(agent, bytes) if self.publisher == Some(agent) => {
                 let (published, resources, machine) = OfPublisher::read(&bytes)?;
                 self.published = Some(published);
                 self.resources = resources;
                 self.machine = Some(machine);
             }
-            Came::Books(agent, bytes) => {
+            Came::Results(agent, bytes) => {
                 if let Some(place) = self.heard.get_mut(agent) {
                     *place = Some(unpack(&bytes)?);
                 }

@@ -4,8 +4,8 @@ mod course;
 mod detail;
 mod far;
 mod look;
+mod observed;
 mod options;
-mod seen;
 mod wide;
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -17,8 +17,8 @@ use plan::unit::duration::nanos;
 use record::run::{Figure, Observing};
 
 use self::look::{Look, Looker};
+pub use self::observed::{Level, ObservedUsage};
 pub use self::options::Args;
-pub use self::seen::{Level, Seen};
 pub use self::wide::Ends;
 use crate::elsewhere::Elsewhere;
 
@@ -74,7 +74,7 @@ impl Who {
 /// A thread that looks at processes and the host from time to time.
 pub struct UsageWatch {
     stop: Sender<()>,
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<ObservedUsage>,
     far: Vec<Elsewhere>,
 }
 
@@ -114,7 +114,7 @@ impl UsageWatch {
                 // Anything but a timeout ends it.
                 stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
             });
-            Seen {
+            ObservedUsage {
                 who,
                 looks,
                 named,
@@ -130,7 +130,7 @@ impl UsageWatch {
     }
 
     /// Ends it.
-    pub fn finish(self) -> Option<Seen> {
+    pub fn finish(self) -> Option<ObservedUsage> {
         // Gone only if the thread has ended.
         let _ = self.stop.send(());
         let mut seen = self.thread.join().ok();

@@ -1,6 +1,6 @@
 //! What is looked at from time to time, and what is told: to whoever watches, and at the end.
 
-use record::Receipt;
+use record::NotificationLedger;
 
 use super::super::host::Host;
 use super::super::reports::{self, Left, LoopSpent, Progress, Report};
@@ -22,8 +22,8 @@ impl<H: Host> EventLoop<H> {
     pub(super) fn was_away(&mut self) {
         self.look_first = true;
         let at = self.host.mono().nanos_since(self.zero);
-        if let Some(receipt) = &mut self.receipt {
-            receipt.went_on(at);
+        if let Some(notification_ledger) = &mut self.notification_ledger {
+            notification_ledger.went_on(at);
         }
     }
 
@@ -97,7 +97,10 @@ impl<H: Host> EventLoop<H> {
     fn tell(&mut self, t: u64, last: bool) {
         let closed = reports::closed(self.ledgers.iter_mut().enumerate(), t, last);
         if !closed.is_empty() {
-            let heard = self.receipt.as_ref().map(Receipt::measured_so_far);
+            let heard = self
+                .notification_ledger
+                .as_ref()
+                .map(NotificationLedger::measured_so_far);
             // Nobody may be listening.
             let _ = self.progress.send(Progress {
                 core: self.number,
@@ -131,12 +134,12 @@ impl<H: Host> EventLoop<H> {
             ledgers: self.ledgers,
             abandons: self.settings.abandons,
             cycles: self.cycle.into_took(),
-            account: self.receipt.map(|receipt| {
+            account: self.notification_ledger.map(|notification_ledger| {
                 let until = self
                     .ended
                     .unwrap_or(t)
                     .saturating_add(self.origin.as_nanos());
-                receipt.finish(until.saturating_sub(self.zero.as_nanos()))
+                notification_ledger.finish(until.saturating_sub(self.zero.as_nanos()))
             }),
             ended_ns: self.ended,
             losses: self.losses,

@@ -84,7 +84,7 @@ impl<H: Host> EventLoop<H> {
                         Set::Subscriptions => it.has_subscriptions(),
                         Set::Items => it.step() >= SubscriberStep::Running,
                         Set::Quiet => it.is_quiet() && seat.lane.in_flight() == 0,
-                        Set::Told => it.is_told(),
+                        Set::EventInfo => it.is_told(),
                     }
             })
         })
@@ -97,8 +97,8 @@ impl<H: Host> EventLoop<H> {
             return;
         }
         for (n, (set, next)) in [
-            (Set::Quiet, SubscriberStep::Witnessing),
-            (Set::Told, SubscriberStep::Leaving),
+            (Set::Quiet, SubscriberStep::ReadingDiagnostics),
+            (Set::EventInfo, SubscriberStep::Leaving),
         ]
         .into_iter()
         .enumerate()
@@ -116,7 +116,7 @@ impl<H: Host> EventLoop<H> {
 
     /// It has ended: nobody is to wait for it.
     pub(super) fn has_left(&self, barrier: &Barrier) {
-        for (n, set) in [Set::Quiet, Set::Told].into_iter().enumerate() {
+        for (n, set) in [Set::Quiet, Set::EventInfo].into_iter().enumerate() {
             if self.left <= 2 * n {
                 barrier.arrive(set, self.host.mono());
             }
@@ -126,9 +126,9 @@ impl<H: Host> EventLoop<H> {
     /// All is set up: the phase began at this moment.
     fn begin(&mut self, origin: Instant) {
         self.origin = origin;
-        if let Some(receipt) = &mut self.receipt {
+        if let Some(notification_ledger) = &mut self.notification_ledger {
             let at = origin.nanos_since(self.zero);
-            receipt.measure(at);
+            notification_ledger.measure(at);
         }
         self.begun = true;
         // What was slept before is no part of what it will have run.

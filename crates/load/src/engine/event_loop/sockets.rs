@@ -118,7 +118,12 @@ impl<H: Host> EventLoop<H> {
             ledger.lag(t, unix_nanos(now.utc).saturating_sub(stamp));
         }
         let waited = seat.lane.in_flight();
-        let mut recorder = recorder(&mut self.ledgers, &mut self.sheet, &mut self.receipt, seat);
+        let mut recorder = recorder(
+            &mut self.ledgers,
+            &mut self.sheet,
+            &mut self.notification_ledger,
+            seat,
+        );
         let ended = seat.lane.drain(now, &mut recorder);
         let answers = waited.saturating_sub(seat.lane.in_flight());
         if answers > 0 {

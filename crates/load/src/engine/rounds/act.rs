@@ -8,9 +8,9 @@ use plan::{ConnectKind, Work};
 use record::{Lateness, Times};
 use wire::types::StatusCode;
 
-use super::book::Whole;
 use super::client::Client;
 use super::course::RoundsShared;
+use super::recorder::Whole;
 use super::round::Round;
 use super::sequence;
 use super::{connect, items, nodes};
@@ -43,8 +43,8 @@ impl<'a> Client<'a> {
             self.left -= 1;
         }
         let target = self.seat.target as usize;
-        if let Ok(mut book) = course.book.lock() {
-            book.begins(target);
+        if let Ok(mut recorder) = course.recorder.lock() {
+            recorder.begins(target);
         }
         let had = self.session.is_some();
         let sent = course.t();
@@ -64,8 +64,8 @@ impl<'a> Client<'a> {
             _ => Err(StatusCode::BadNotImplemented),
         };
         if came == Err(sequence::CUT) {
-            if let Ok(mut book) = course.book.lock() {
-                book.cut(target, &round.notes);
+            if let Ok(mut recorder) = course.recorder.lock() {
+                recorder.cut(target, &round.notes);
             }
             self.round_at = None;
             return Did::Well;
@@ -87,8 +87,8 @@ impl<'a> Client<'a> {
             status: came.err().unwrap_or(StatusCode::Good),
             values: came.unwrap_or(0),
         };
-        if let Ok(mut book) = course.book.lock() {
-            book.round(whole, &round.notes);
+        if let Ok(mut recorder) = course.recorder.lock() {
+            recorder.round(whole, &round.notes);
         }
         if let Some(storm) = &course.storm
             && storm.came(came.is_ok(), completed)
@@ -146,8 +146,8 @@ impl<'a> Client<'a> {
         (self.leave_at, self.keep_at) = (None, None);
         let mut round = Round::new(course);
         connect::leave(self, &mut round).await;
-        if let Ok(mut book) = course.book.lock() {
-            book.steps(self.seat.target as usize, &round.notes);
+        if let Ok(mut recorder) = course.recorder.lock() {
+            recorder.steps(self.seat.target as usize, &round.notes);
         }
         self.answered(course, course.t());
     }
@@ -175,14 +175,14 @@ impl<'a> Client<'a> {
     /// Writes down what fell due while others had their turn, and is not done any more.
     pub fn unsent(&mut self, course: &RoundsShared<'_>, ended: u64) {
         if self.source.is_open()
-            && let Ok(mut book) = course.book.lock()
+            && let Ok(mut recorder) = course.recorder.lock()
         {
             while let Some(planned) = self.source.peek().filter(|at| *at < ended)
                 && self.left > 0
             {
                 self.source.pop();
                 self.left -= 1;
-                book.unsent(self.seat.target as usize, planned, ended);
+                recorder.unsent(self.seat.target as usize, planned, ended);
             }
         }
     }

@@ -8,8 +8,8 @@ use plan::{Connect, ConnectKind};
 use wire::types::StatusCode;
 use wire::url::Transport;
 
-use super::book::Note;
 use super::client::Client;
+use super::recorder::Note;
 use super::round::Round;
 use crate::access::{Access, AccessError, Opening, Session};
 use crate::transport::{Steps, TransportStep};

@@ -12,7 +12,7 @@ use super::super::opening;
 use super::super::running::Running;
 use super::super::settings::Settings;
 use super::super::source::Source;
-use super::book::Book;
+use super::recorder::RoundsRecorder;
 use super::storm::Storm;
 use crate::transport::Clock;
 
@@ -25,7 +25,7 @@ pub struct RoundsShared<'a> {
     pub storm: Option<Storm>,
     /// Requests to each target that did nothing but keep a session alive.
     pub kept: Vec<AtomicU64>,
-    pub book: Mutex<Book>,
+    pub recorder: Mutex<RoundsRecorder>,
     /// A wait is looked up from this often, to see whether it is over for another reason; in nanoseconds.
     pub look_up: u64,
 }
@@ -43,8 +43,8 @@ impl RoundsShared<'_> {
 
     /// What is written down from now on is drained.
     pub fn end_at(&self, t: u64) {
-        if let Ok(mut book) = self.book.lock() {
-            book.end_at(t);
+        if let Ok(mut recorder) = self.recorder.lock() {
+            recorder.end_at(t);
         }
     }
 

@@ -5,12 +5,12 @@
 //! kept alive, and weigh little.
 
 mod act;
-mod book;
 mod client;
 mod connect;
 mod course;
 mod items;
 mod nodes;
+mod recorder;
 mod round;
 mod sequence;
 mod storm;
@@ -25,18 +25,18 @@ use std::time::Duration;
 use plan::Seat;
 use record::run::{Counted, Figure};
 
-use self::book::Book;
 use self::client::Client;
 use self::course::RoundsShared;
+use self::recorder::RoundsRecorder;
 use self::storm::Storm;
 use self::worker::{Done, Worker};
+use super::diagnostics_reader::DiagnosticsReader;
 use super::error::{Failed, RunError};
 use super::outcome::{Outcome, gather};
 use super::reports::{Progress, Report};
 use super::running::{Begin, PER_THREAD, Running};
 use super::settings::Settings;
 use super::several::{self, in_tasks, several};
-use super::witness::Witness;
 use crate::access::Leaving;
 use crate::transport::{Clock, Socket};
 
@@ -82,7 +82,7 @@ pub(super) fn run(
     }
     clients.sort_by_key(|client| client.seat);
     let opened = clients.len();
-    let witnesses = witnesses(running, &mut clients);
+    let readers = readers(running, &mut clients);
     let clock = Clock::new();
     let others = running.options.others.as_ref();
     let begin = match others.and_then(|it| it.ready(Duration::ZERO)) {
@@ -100,7 +100,7 @@ pub(super) fn run(
             .filter(|_| phase.is_storm())
             .map(|connect| Storm::of(opened as u64, connect.hold)),
         kept: running.targets.iter().map(|_| AtomicU64::new(0)).collect(),
-        book: Mutex::new(Book::new(running, &settings, tell)),
+        recorder: Mutex::new(RoundsRecorder::new(running, &settings, tell)),
         look_up: LOOK_UP * (workers / AT_ONCE).clamp(1, 10) as u64,
     };
     let workers = workers.min(opened);
@@ -118,13 +118,13 @@ pub(super) fn run(
     told.try_iter().for_each(&mut *progress);
     let (mut reports, shares): (Vec<_>, Vec<_>) = done.into_iter().map(report).unzip();
     let mut shares: Vec<Vec<Client<'_>>> = shares.into_iter().flatten().collect();
-    let diagnostics = ended(&course, witnesses, &mut shares);
+    let diagnostics = ended(&course, readers, &mut shares);
     close(&course, shares)?;
     let ended = course.storm.as_ref().map(|storm| storm.held());
-    let mut book = course.book.into_inner().map_err(|_| RunError::Thread)?;
-    let rest = book.rest(clock.mono().nanos_since(begin.origin));
+    let mut recorder = course.recorder.into_inner().map_err(|_| RunError::Thread)?;
+    let rest = recorder.rest(clock.mono().nanos_since(begin.origin));
     rest.into_iter().for_each(&mut *progress);
-    let (ledgers, mut rounds) = book.close();
+    let (ledgers, mut rounds) = recorder.close();
     if let Some(first) = reports.first_mut() {
         first.ledgers = ledgers;
     }
@@ -143,7 +143,7 @@ pub(super) fn run(
 }
 
 /// Asks the servers what they have counted so far.
-fn witnesses(running: &Running<'_>, clients: &mut [Client<'_>]) -> Vec<Witness> {
+fn readers(running: &Running<'_>, clients: &mut [Client<'_>]) -> Vec<DiagnosticsReader> {
     let asked = running.options.diagnostics.then_some(running.targets);
     let targets = asked.into_iter().flatten().enumerate();
     targets
@@ -153,7 +153,7 @@ fn witnesses(running: &Running<'_>, clients: &mut [Client<'_>]) -> Vec<Witness> 
             let ids = ours.flat_map(|it| it.ids.iter().cloned()).collect();
             let mut sessions = clients.iter_mut().filter(own);
             let first = sessions.find_map(|it| it.session.as_mut());
-            Witness::of_rounds(target, ids, first)
+            DiagnosticsReader::of_rounds(target, ids, first)
         })
         .collect()
 }
@@ -161,11 +161,11 @@ fn witnesses(running: &Running<'_>, clients: &mut [Client<'_>]) -> Vec<Witness> 
 /// Asks again, while the sessions that are left are there.
 fn ended(
     course: &RoundsShared<'_>,
-    witnesses: Vec<Witness>,
+    readers: Vec<DiagnosticsReader>,
     shares: &mut [Vec<Client<'_>>],
 ) -> Vec<Figure<Counted>> {
-    let each = std::iter::zip(witnesses, course.running.targets).enumerate();
-    each.map(|(n, (mut witness, target))| {
+    let each = std::iter::zip(readers, course.running.targets).enumerate();
+    each.map(|(n, (mut reader, target))| {
         let kept = course
             .kept
             .get(n)
@@ -173,13 +173,13 @@ fn ended(
         let own = |it: &&mut Client<'_>| it.seat.target as usize == n;
         let now = shares.iter_mut().flatten().filter(own);
         for id in now.flat_map(|it| it.ids.iter()) {
-            witness.knows(id.clone());
+            reader.knows(id.clone());
         }
         let mut left = shares.iter_mut().flatten().filter(own);
         // Sessions of one that comes and goes were not there when the server was asked first.
         let through = left.find(|it| !it.ids.is_empty() && it.session.is_some());
         let session = through.and_then(|it| it.session.as_mut());
-        witness.end_of_rounds(target, session, kept)
+        reader.end_of_rounds(target, session, kept)
     })
     .collect()
 }

@@ -2,8 +2,8 @@
 
 use wire::types::StatusCode;
 
-use super::book::{Note, Results};
 use super::course::RoundsShared;
+use super::recorder::{Note, Results};
 
 /// A round while it goes on.
 pub struct Round<'a> {

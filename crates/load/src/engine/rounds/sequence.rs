@@ -12,9 +12,9 @@ use wire::types::{
     SubscriptionAcknowledgement, TimestampsToReturn,
 };
 
-use super::book::Note;
 use super::client::Client;
 use super::course::RoundsShared;
+use super::recorder::Note;
 use super::round::Round;
 use super::user::User;
 use crate::transport::tasks::sleep_until;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plan::Subscribe;
 use plan::unit::duration::nanos;
-use record::receipt::{self, ItemTerms};
+use record::notification_ledger::{self, ItemTerms};
 
 use super::Orders;
 use super::answer::millis;
@@ -30,16 +30,16 @@ impl Assignment {
         plan.offset(self.orders.seed, self.orders.seat, session, sessions, place)
     }
 
-    /// A subscription's place in the plan, as the receipt knows it.
-    pub fn seat(&self, place: u32) -> receipt::Seat {
-        receipt::Seat {
+    /// A subscription's place in the plan, as the notification_ledger knows it.
+    pub fn seat(&self, place: u32) -> notification_ledger::Seat {
+        notification_ledger::Seat {
             target: self.orders.seat.target,
             session: self.orders.seat.index,
             subscription: place,
         }
     }
 
-    /// What the receipt has to know of an item.
+    /// What the notification_ledger has to know of an item.
     pub fn item_terms(&self, place: u32, item: u32, sampling: f64, queue: u32) -> ItemTerms {
         let terms = &self.requests.terms;
         ItemTerms {

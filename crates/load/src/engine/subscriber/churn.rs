@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::unit::duration::nanos;
 use plan::{Churn, Churned};
-use record::receipt::{Monitoring, SetUpStep, SubscriptionTerms};
+use record::notification_ledger::{Monitoring, SetUpStep, SubscriptionTerms};
 use wire::service::{Request, Response};
 use wire::time::Instant;
 use wire::types::{
@@ -211,7 +211,7 @@ impl Changes {
                     lifetime: response.revised_lifetime_count,
                 };
                 if let Some(number) = subscription.number {
-                    notes.receipt.revised(number, terms);
+                    notes.notification_ledger.revised(number, terms);
                 }
                 subscription.publishing = publishing;
                 subscription.keep_alive = terms.keep_alive;
@@ -344,12 +344,12 @@ fn note(
             };
             for n in 0..count {
                 let terms = assignment.item_terms(place, n, sampling, queue);
-                notes.receipt.item(first + n, terms);
+                notes.notification_ledger.item(first + n, terms);
             }
         }
         Changed::Mode { count, mode, at } => {
             for handle in first..first + count {
-                notes.receipt.monitored(handle, mode, at);
+                notes.notification_ledger.monitored(handle, mode, at);
             }
         }
     }

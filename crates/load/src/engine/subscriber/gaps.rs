@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use record::receipt::Gap;
+use record::notification_ledger::Gap;
 use wire::time::Instant;
 use wire::types::RepublishRequest;
 
@@ -99,7 +99,8 @@ impl Gaps {
             }
             let there = subscriptions.id(place).zip(subscriptions.number(place));
             // It may have come by itself meanwhile.
-            let wanted = there.filter(|(_, number)| notes.receipt.is_missing(*number, sequence));
+            let wanted =
+                there.filter(|(_, number)| notes.notification_ledger.is_missing(*number, sequence));
             let Some((id, number)) = wanted else {
                 self.missing.pop_front();
                 continue;
@@ -113,7 +114,7 @@ impl Gaps {
                 missing.due = out.now.mono + PATIENCE;
                 return;
             }
-            notes.receipt.republish_asked(number, sequence);
+            notes.notification_ledger.republish_asked(number, sequence);
             self.missing.pop_front();
         }
     }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use record::receipt::{Gap, SetUpStep};
+use record::notification_ledger::{Gap, SetUpStep};
 use wire::service::Response;
 use wire::time::Instant;
 use wire::types::{StatusCode, SubscriptionAcknowledgement, TransferSubscriptionsRequest};
@@ -67,7 +67,7 @@ pub(super) struct Handover {
     post: VecDeque<Post>,
     /// To be asked for: place, seat that had it, with initial values.
     to_take: VecDeque<(u32, usize, bool)>,
-    /// Subscriptions that others have now, by the server's number, with their number in the receipt.
+    /// Subscriptions that others have now, by the server's number, with their number in the notification_ledger.
     away: Vec<(u32, u32)>,
 }
 
@@ -142,7 +142,7 @@ impl Handover {
         reception.put(moved.id, moved.subscription, moved.acknowledgements)
     }
 
-    /// The number in the receipt of a subscription that another session has now.
+    /// The number in the notification_ledger of a subscription that another session has now.
     pub fn away(&self, id: u32) -> Option<u32> {
         let found = self.away.iter().find(|(known, _)| *known == id);
         found.map(|(_, number)| *number)
@@ -210,7 +210,7 @@ impl Handover {
         notes.step(SetUpStep::Transfer, asked.sent, 1);
         let number = reception.subscriptions.number(asked.subscription);
         if let Some(number) = number.filter(|_| asked.initial) {
-            notes.receipt.told_again(number);
+            notes.notification_ledger.told_again(number);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The end: subscriptions are deleted, with their items (Part 4, 5.14.8).
 
-use record::receipt::SetUpStep;
+use record::notification_ledger::SetUpStep;
 use wire::service::Response;
 use wire::time::Instant;
 use wire::types::DeleteSubscriptionsRequest;

@@ -1,6 +1,6 @@
 //! What stands in a NotificationMessage.
 
-use record::receipt::{EventKind, Gap, Open, Told};
+use record::notification_ledger::{EventInfo, EventKind, Gap, Open};
 use wire::template::walk::{Fields, Notification, Notifications, RawNodeId};
 use wire::types::StatusCode;
 
@@ -36,8 +36,8 @@ pub(super) fn hear(
 }
 
 /// What accounting needs of an event.
-fn told<'a>(fields: Fields<'a>, places: Places) -> Told<'a> {
-    let mut told = Told::default();
+fn told<'a>(fields: Fields<'a>, places: Places) -> EventInfo<'a> {
+    let mut told = EventInfo::default();
     for (at, field) in fields.enumerate() {
         if at == places.id {
             told.id = field.as_octets();

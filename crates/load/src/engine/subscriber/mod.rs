@@ -2,7 +2,7 @@
 //! Publish requests, mended where messages are missing, deleted at the end.
 //!
 //! No socket and no clock, as a lane has none: it shares the lane's connection, is told what time it is and
-//! what came in, and writes down what it hears in the loop's receipt.
+//! what came in, and writes down what it hears in the loop's notification_ledger.
 //!
 //! It is made of parts, each of which has what it needs to know:
 //!
@@ -13,18 +13,18 @@
 //! - [`churn`]: items and subscriptions that are changed while they report;
 //! - [`handover`]: subscriptions that go to other sessions;
 //! - [`refresh`]: the states of conditions;
-//! - [`witness`]: what the server counted, before it is deleted;
+//! - [`diagnostics`]: what the server counted, before it is deleted;
 //! - [`pending`]: requests on their way, and what each is about.
 //!
-//! A part that sends is handed the way to the server ([`outgoing`]), a part that hears something is handed the receipt
+//! A part that sends is handed the way to the server ([`outgoing`]), a part that hears something is handed the notification_ledger
 //! ([`notes`]); what the session has to do ([`assignment`]) all of them may look at. What comes with answers to
 //! Publish requests concerns most of them ([`publish`]). What other sessions and the loop want to know is in
-//! [`asked`]. [`message`] and [`answer`] read, and [`leave`] is the end.
+//! [`queries`]. [`message`] and [`answer`] read, and [`leave`] is the end.
 
 mod answer;
-mod asked;
 mod assignment;
 mod churn;
+mod diagnostics;
 mod gaps;
 mod handover;
 mod leave;
@@ -33,6 +33,7 @@ mod notes;
 mod outgoing;
 mod pending;
 mod publish;
+mod queries;
 mod reception;
 mod recovery;
 mod refresh;
@@ -40,12 +41,11 @@ mod set_up;
 mod shape;
 mod subscriptions;
 mod supply;
-mod witness;
 
+pub use diagnostics::{DiagnosticsDuty, ServerCounts};
 pub use handover::Post;
 pub use recovery::Came;
 pub use shape::Shape;
-pub use witness::{ServerCounts, Witness};
 
 use std::time::Duration;
 
@@ -59,6 +59,7 @@ use crate::work::Requests;
 use answer::is;
 use assignment::Assignment;
 use churn::Changes;
+use diagnostics::ReadingDiagnostics;
 use handover::Handover;
 use notes::Notes;
 use outgoing::Outgoing;
@@ -67,7 +68,6 @@ use reception::Reception;
 use recovery::Recovery;
 use refresh::Refresh;
 use set_up::SetUp;
-use witness::Witnessing;
 
 /// How far a session is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,7 +81,7 @@ pub enum SubscriberStep {
     /// Nothing more is wanted: subscriptions fall silent, for the server's counts to stand.
     Quiet,
     /// The server is asked what it counted.
-    Witnessing,
+    ReadingDiagnostics,
     /// Subscriptions are being deleted.
     Leaving,
     /// Nothing is there any more.
@@ -99,10 +99,10 @@ pub struct Orders {
     pub seed: u64,
     /// How long a request may take that does not wait for news.
     pub timeout: Duration,
-    /// When the receipt's clock shows 0.
+    /// When the notification_ledger's clock shows 0.
     pub zero: Instant,
     /// What it does between the end of the measurement and the deletion.
-    pub witness: Witness,
+    pub diagnostics: DiagnosticsDuty,
 }
 
 /// One session's subscriptions.
@@ -120,7 +120,7 @@ pub struct Subscriber {
     changes: Changes,
     handover: Handover,
     refresh: Refresh,
-    witnessing: Witnessing,
+    reading_diagnostics: ReadingDiagnostics,
 }
 
 impl Subscriber {
@@ -132,7 +132,7 @@ impl Subscriber {
             set_up: SetUp::new(plan.subscriptions, changes.names_items()),
             reception: Reception::new(plan),
             changes,
-            witnessing: Witnessing::new(orders.witness),
+            reading_diagnostics: ReadingDiagnostics::new(orders.diagnostics),
             assignment: Assignment { requests, orders },
             step: SubscriberStep::Subscriptions,
             allowed: SubscriberStep::Subscriptions,
@@ -158,7 +158,8 @@ impl Subscriber {
     /// of it.
     pub fn end(&mut self) {
         if self.step < SubscriberStep::Quiet {
-            let witnesses = self.witnessing.is_wanted() && self.step == SubscriberStep::Running;
+            let witnesses =
+                self.reading_diagnostics.is_wanted() && self.step == SubscriberStep::Running;
             self.step = match witnesses {
                 true => SubscriberStep::Quiet,
                 false => SubscriberStep::Leaving,
@@ -227,8 +228,10 @@ impl Subscriber {
                     self.handover.offer(offer, out.pending(), &reception.gaps);
                 }
             }
-            SubscriberStep::Quiet => self.witnessing.quieten(out, &self.reception.subscriptions),
-            SubscriberStep::Witnessing => self.witnessing.ask(out),
+            SubscriberStep::Quiet => self
+                .reading_diagnostics
+                .quieten(out, &self.reception.subscriptions),
+            SubscriberStep::ReadingDiagnostics => self.reading_diagnostics.ask(out),
             SubscriberStep::Leaving => {
                 if leave::delete_all(out, &self.reception.subscriptions) {
                     self.step = SubscriberStep::Gone;
@@ -252,8 +255,8 @@ impl Subscriber {
             self.step = SubscriberStep::Items;
             self.set_up.fill_all(&self.reception.subscriptions);
         }
-        if self.allowed >= SubscriberStep::Witnessing && self.is_quiet() {
-            self.step = self.step.max(SubscriberStep::Witnessing);
+        if self.allowed >= SubscriberStep::ReadingDiagnostics && self.is_quiet() {
+            self.step = self.step.max(SubscriberStep::ReadingDiagnostics);
         }
         if self.allowed >= SubscriberStep::Leaving && self.is_told() {
             self.step = self.step.max(SubscriberStep::Leaving);
@@ -331,8 +334,8 @@ impl Subscriber {
                 self.changes
                     .turned(asked, body, assignment, subscriptions, notes);
             }
-            PendingRequest::Quiet => self.witnessing.silenced(Ok(())),
-            PendingRequest::Diagnostics(about) => self.witnessing.told(about, Ok(body)),
+            PendingRequest::Quiet => self.reading_diagnostics.silenced(Ok(())),
+            PendingRequest::Diagnostics(about) => self.reading_diagnostics.told(about, Ok(body)),
             PendingRequest::Refresh { sent } => refresh::refreshed(sent, body, notes),
             PendingRequest::Delete { sent } => {
                 leave::deleted(sent, body, notes);
@@ -379,9 +382,11 @@ impl Subscriber {
                 self.handover.not_taken(asked, status, reception, changes);
             }
             PendingRequest::Churn(_) => self.changes.fail("change", status),
-            PendingRequest::Quiet => self.witnessing.silenced(Err(status)),
-            PendingRequest::Diagnostics(about) => self.witnessing.told(about, Err(status)),
-            PendingRequest::Refresh { .. } => notes.receipt.refresh_refused(status.bits()),
+            PendingRequest::Quiet => self.reading_diagnostics.silenced(Err(status)),
+            PendingRequest::Diagnostics(about) => self.reading_diagnostics.told(about, Err(status)),
+            PendingRequest::Refresh { .. } => {
+                notes.notification_ledger.refresh_refused(status.bits())
+            }
             PendingRequest::Delete { .. } => self.step = SubscriberStep::Gone,
         }
     }

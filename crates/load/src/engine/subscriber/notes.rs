@@ -1,18 +1,18 @@
 //! Where the parts of a session write down what came, and when.
 
-use record::receipt::{Head, Open, SetUpStep};
-use record::{Ledger, Receipt};
+use record::notification_ledger::{Head, Open, SetUpStep};
+use record::{Ledger, NotificationLedger};
 use wire::template::walk::RepublishResponse;
 use wire::time::{Instant, Now};
 
 use crate::engine::recorder::NotificationTracker;
 
-/// The receipt, at this moment of its clock.
+/// The notification_ledger, at this moment of its clock.
 pub(super) struct Notes<'a> {
     pub now: Now,
-    /// When the receipt's clock shows 0.
+    /// When the notification_ledger's clock shows 0.
     zero: Instant,
-    pub receipt: &'a mut Receipt,
+    pub notification_ledger: &'a mut NotificationLedger,
     ledger: &'a mut Ledger,
 }
 
@@ -22,12 +22,12 @@ impl<'a> Notes<'a> {
         Self {
             now,
             zero,
-            receipt: tracker.receipt,
+            notification_ledger: tracker.notification_ledger,
             ledger: tracker.ledger,
         }
     }
 
-    /// This moment on the receipt's clock.
+    /// This moment on the notification_ledger's clock.
     #[inline]
     pub fn at(&self) -> u64 {
         self.now.mono.nanos_since(self.zero)
@@ -36,18 +36,19 @@ impl<'a> Notes<'a> {
     /// A step of setting up has ended, which began when its request was sent.
     pub fn step(&mut self, step: SetUpStep, sent: Instant, things: u32) {
         let (began, ended) = (sent.nanos_since(self.zero), self.at());
-        self.receipt.step(step, began, ended, things);
+        self.notification_ledger.step(step, began, ended, things);
     }
 
     /// A message, to be filled with what stands in it.
     #[inline]
     pub fn message(&mut self, number: u32, head: Head) -> Open<'_> {
-        self.receipt.message(self.ledger, number, head)
+        self.notification_ledger.message(self.ledger, number, head)
     }
 
     /// The same for one that was asked for once more.
     pub fn republished(&mut self, number: u32, head: Head) -> Open<'_> {
-        self.receipt.republished(self.ledger, number, head)
+        self.notification_ledger
+            .republished(self.ledger, number, head)
     }
 
     /// The head of a message that was asked for, in an answer of so many bytes.

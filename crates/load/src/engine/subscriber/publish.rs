@@ -1,7 +1,7 @@
 //! What the answers to Publish requests bring (Part 4, 5.14.5), and what follows from it for subscriptions.
 
 use plan::Reconnect;
-use record::receipt::{Gap, Head};
+use record::notification_ledger::{Gap, Head};
 use wire::template::walk::{Notification, PublishResponse};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
 
@@ -18,7 +18,7 @@ struct Whose {
     id: u32,
     /// Its place; one that there is none at, if it is not here.
     place: u32,
-    /// Its number in the receipt; one that the receipt does not know, if nobody here does.
+    /// Its number in the notification_ledger; one that the notification_ledger does not know, if nobody here does.
     number: u32,
     /// Another session has it now.
     away: bool,
@@ -36,7 +36,7 @@ impl Subscriber {
         let supply = &mut self.reception.supply;
         supply.answered(&response, several, notes.now.mono);
         for result in response.results {
-            notes.receipt.acknowledged(result.bits());
+            notes.notification_ledger.acknowledged(result.bits());
         }
         let whose = self.whose(response.subscription_id);
         let head = Head {
@@ -49,7 +49,7 @@ impl Subscriber {
         };
         let subscriptions = &mut self.reception.subscriptions;
         if response.is_keep_alive() {
-            let gap = notes.receipt.keep_alive(whose.number, head);
+            let gap = notes.notification_ledger.keep_alive(whose.number, head);
             subscriptions.expect(whose.place, head.sequence, true);
             return self.miss(whose, gap, notes);
         }
@@ -59,7 +59,10 @@ impl Subscriber {
         };
         let places = self.assignment.event_places();
         if change.is_some_and(|status| self.changes.hands_over(status)) {
-            if notes.receipt.handed_over(whose.number, head.sequence) {
+            if notes
+                .notification_ledger
+                .handed_over(whose.number, head.sequence)
+            {
                 let open = notes.message(whose.number, head);
                 hear(open, response.notifications(), places);
             }
@@ -137,7 +140,9 @@ impl Subscriber {
         }
         if let Some(number) = self.reception.subscriptions.number(place) {
             let at = notes.at();
-            notes.receipt.status_change(number, status.bits(), at);
+            notes
+                .notification_ledger
+                .status_change(number, status.bits(), at);
         }
         if status.is_bad() || is(status, StatusCode::GoodSubscriptionTransferred) {
             self.lose(place);
@@ -172,7 +177,7 @@ impl Subscriber {
         if self.step >= SubscriberStep::Leaving || is(status, StatusCode::BadConnectionClosed) {
             return;
         }
-        notes.receipt.publish_refused(status.bits());
+        notes.notification_ledger.publish_refused(status.bits());
         // A session that has given all away has none, until it has others.
         let bare = is(status, StatusCode::BadNoSubscription) && !self.changes.passes_on();
         if !bare || self.step != SubscriberStep::Running {
@@ -183,7 +188,7 @@ impl Subscriber {
         let at = notes.at();
         for place in &places {
             if let Some(number) = self.reception.subscriptions.number(*place) {
-                notes.receipt.ended(number, status.bits(), at);
+                notes.notification_ledger.ended(number, status.bits(), at);
             }
         }
         self.lose_all(places);

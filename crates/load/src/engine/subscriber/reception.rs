@@ -1,7 +1,7 @@
 //! What a session receives with: the subscriptions that are there, the Publish requests that wait for their messages, and
 //! the messages that are missing. None of them is right without the others.
 
-use record::receipt::Gap;
+use record::notification_ledger::Gap;
 use wire::template::walk::RepublishResponse;
 use wire::time::{Instant, Now};
 use wire::types::{StatusCode, SubscriptionAcknowledgement};
@@ -91,7 +91,7 @@ impl Reception {
         let at = notes.at();
         for place in self.subscriptions.there() {
             if let Some(number) = self.subscriptions.number(place) {
-                notes.receipt.cut(number, at);
+                notes.notification_ledger.cut(number, at);
             }
         }
         self.supply.cut();
@@ -156,7 +156,7 @@ impl Reception {
     ) {
         if let Some(number) = self.subscriptions.number(place) {
             notes
-                .receipt
+                .notification_ledger
                 .republish_refused(number, sequence, status.bits());
         }
     }
@@ -189,7 +189,7 @@ impl Reception {
             subscription.expected = after(sequence);
         }
         // Nothing told that it was missing: it is the next one.
-        notes.receipt.republish_asked(number, sequence);
+        notes.notification_ledger.republish_asked(number, sequence);
         let head = notes.head(&message, body.len());
         let open = notes.message(number, head);
         let (gap, ended) = hear(open, message.notifications(), places);

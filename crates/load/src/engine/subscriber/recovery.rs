@@ -2,7 +2,7 @@
 //! channel, a new session that takes the subscriptions over, or new subscriptions.
 
 use plan::Reconnect;
-use record::receipt::SetUpStep;
+use record::notification_ledger::SetUpStep;
 use wire::service::Response;
 use wire::time::Instant;
 use wire::types::TransferSubscriptionsRequest;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use record::receipt::SetUpStep;
+use record::notification_ledger::SetUpStep;
 use wire::service::Response;
 use wire::time::Instant;
 use wire::types::{CallMethodRequest, CallRequest, MethodId, ObjectTypeId, StatusCode, Variant};
@@ -65,7 +65,7 @@ pub(super) fn refreshed(sent: Instant, body: &[u8], notes: &mut Notes<'_>) {
         Err(status) => status,
     };
     match status.is_bad() {
-        true => notes.receipt.refresh_refused(status.bits()),
+        true => notes.notification_ledger.refresh_refused(status.bits()),
         false => notes.step(SetUpStep::Refresh, sent, 1),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use plan::unit::duration::nanos;
-use record::receipt::{SetUpStep, SubscriptionTerms};
+use record::notification_ledger::{SetUpStep, SubscriptionTerms};
 use wire::channel::SendError;
 use wire::service::Response;
 use wire::template::walk::{self, CreatedItem};
@@ -187,12 +187,16 @@ impl SetUp {
         subscription.doubtful = false;
         subscription.items.clear();
         match subscription.number {
-            Some(number) => notes.receipt.recreated(number, terms, notes.at()),
+            Some(number) => notes
+                .notification_ledger
+                .recreated(number, terms, notes.at()),
             None => {
-                let number = notes.receipt.subscription(assignment.seat(place), terms);
+                let number = notes
+                    .notification_ledger
+                    .subscription(assignment.seat(place), terms);
                 let items = assignment.requests.items() as u32;
                 subscription.number = Some(number);
-                subscription.first_handle = notes.receipt.reserve(number, items).start;
+                subscription.first_handle = notes.notification_ledger.reserve(number, items).start;
             }
         }
         reception.know(id, place);
@@ -300,7 +304,7 @@ impl SetUp {
             let item = result.map_err(wrong)?;
             self.note_filter(&item, assignment);
             if item.status.is_bad() {
-                notes.receipt.item_refused(item.status.bits());
+                notes.notification_ledger.item_refused(item.status.bits());
                 continue;
             }
             created += 1;
@@ -314,7 +318,9 @@ impl SetUp {
             let Some(subscription) = subscriptions.get_mut(place) else {
                 continue;
             };
-            notes.receipt.item(subscription.first_handle + n, terms);
+            notes
+                .notification_ledger
+                .item(subscription.first_handle + n, terms);
             if self.keeps_ids {
                 let len = subscription.items.len().max(n as usize + 1);
                 subscription.items.resize(len, 0);
@@ -343,7 +349,7 @@ impl SetUp {
 /// None of these items was created.
 pub(super) fn items_refused(asked: ItemsAsked, status: StatusCode, notes: &mut Notes<'_>) {
     for _ in 0..asked.count {
-        notes.receipt.item_refused(status.bits());
+        notes.notification_ledger.item_refused(status.bits());
     }
 }
 

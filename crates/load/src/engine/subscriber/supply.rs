@@ -213,7 +213,7 @@ impl Supply {
             sent += 1;
         }
         if sent > 0 {
-            notes.receipt.publish_sent(sent);
+            notes.notification_ledger.publish_sent(sent);
         }
     }
 

@@ -9,7 +9,7 @@ use pubsub::mqtt::topic::is_json_data;
 use pubsub::security::KeyRing;
 
 use super::super::arrivals::{Came, Source};
-use super::super::followed::{Followed, Said};
+use super::super::followed::{DatagramContents, Followed};
 use super::{Received, STREAMS};
 
 /// A publisher and group at a topic, as messages in JSON name them.
@@ -76,7 +76,11 @@ impl Received {
     }
 
     /// Counts it, unless it was not of this time, or describes others.
-    fn book_carried(&mut self, message: Carried<'_>, said: Result<Option<Said>, String>) {
+    fn book_carried(
+        &mut self,
+        message: Carried<'_>,
+        said: Result<Option<DatagramContents>, String>,
+    ) {
         let said = match said {
             Ok(None) => return,
             Ok(Some(said)) => Some(said),
@@ -90,13 +94,13 @@ impl Received {
         if let Some(said) = said {
             self.values += said.values;
         }
-        if let Some(book) = &mut self.book {
-            book.note(message.payload.len(), Some(message.at), said);
+        if let Some(open) = &mut self.open {
+            open.note(message.payload.len(), Some(message.at), said);
         }
     }
 
     /// What a text says; none if that is no data of this time.
-    fn read_carried(&mut self, message: Carried<'_>) -> Result<Option<Said>, String> {
+    fn read_carried(&mut self, message: Carried<'_>) -> Result<Option<DatagramContents>, String> {
         let view = JsonView::parse(message.payload, is_json_data(message.topic));
         let view = view.map_err(|error| error.to_string())?;
         let data = view.message_type == MessageType::Data;
@@ -116,10 +120,10 @@ impl Received {
         }
         let Some(place) = self.followed_topic(message.topic, publisher, group) else {
             self.not_followed += 1;
-            return Ok(Some(Said::default()));
+            return Ok(Some(DatagramContents::default()));
         };
         let Some(stream) = self.streams.get_mut(place) else {
-            return Ok(Some(Said::default()));
+            return Ok(Some(DatagramContents::default()));
         };
         let said = stream.take_text(&view, message.payload.len(), message.at, message.same_clock);
         said.map(Some).map_err(|error| error.to_string())

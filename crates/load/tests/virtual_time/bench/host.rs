@@ -112,7 +112,7 @@ impl Pretended {
     }
 
     /// What has become of all lines by now.
-    fn look(&mut self, rung: &mut Vec<ReadySocket>) {
+    fn look(&mut self, ready: &mut Vec<ReadySocket>) {
         let (world, t, still) = (&self.world, self.t, self.stands_still());
         let gone = |(at, back): (u64, Option<u64>)| t >= at && back.is_none_or(|back| t < back);
         let gone = world.lost.is_some_and(gone);
@@ -132,7 +132,7 @@ impl Pretended {
             }
             let readable = !line.said.is_empty() || (line.cut && !line.told);
             if readable || writable {
-                rung.push(ReadySocket {
+                ready.push(ReadySocket {
                     seat,
                     readable,
                     writable,
@@ -229,7 +229,7 @@ impl Host for Pretended {
         &mut self,
         until: Option<Instant>,
         _: Instant,
-        rung: &mut Vec<ReadySocket>,
+        ready: &mut Vec<ReadySocket>,
     ) -> io::Result<bool> {
         if let Some(until) = until {
             self.t = self.next(until.as_nanos() - ORIGIN);
@@ -245,7 +245,7 @@ impl Host for Pretended {
         if stopped {
             self.control.stop();
         }
-        self.look(rung);
+        self.look(ready);
         Ok(!self.mail.is_empty())
     }
 

@@ -127,17 +127,17 @@ const BYTES: usize = 8 << 20;
 
 /// What clients did lately. It takes no more than it may, whatever they do; who looks back too late is told how many are gone.
 #[derive(Debug, Default)]
-pub struct Audits(Mutex<Kept>);
+pub struct Audits(Mutex<Entries>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Entries {
     entries: VecDeque<(usize, Arc<Audit>)>,
     bytes: usize,
     last: u64,
 }
 
 impl Audits {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         // An entry is there or it is not, whoever panicked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -69,7 +69,7 @@ impl ConditionState {
 pub struct Condition {
     /// Its id, which is that of its object.
     pub id: NodeId,
-    kept: Mutex<Kept>,
+    kept: Mutex<ClientActions>,
 }
 
 /// Moments that are remembered, so that one who looks back sees what was when.
@@ -77,7 +77,7 @@ const REMEMBERED: usize = 16;
 
 /// What clients did.
 #[derive(Debug, Default)]
-struct Kept {
+struct ClientActions {
     /// Activations, and when they were acknowledged, in nanoseconds.
     acked: Vec<(u64, u64)>,
     confirmed: Vec<(u64, u64)>,
@@ -104,7 +104,7 @@ fn activation(n: u64) -> u64 {
     }
 }
 
-impl Kept {
+impl ClientActions {
     fn enabled(&self, nanos: u64) -> bool {
         let before = self.toggles.iter().rev().find(|(at, _)| *at <= nanos);
         before.is_none_or(|(_, enabled)| *enabled)
@@ -138,7 +138,7 @@ impl Condition {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, ClientActions> {
         // Each change is one push or one assignment; one that panicked has left none half done.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,8 +1,8 @@
 //! A subscription, its client and their time, all of it pretended.
 
 mod ledger;
+mod notification_ledger;
 mod publishing;
-mod receipt;
 mod sampling;
 mod stored;
 

@@ -1,4 +1,4 @@
-//! From the account of a receipt to what a result file says of it.
+//! From the account of a notification_ledger to what a result file says of it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,9 @@ use super::{
     ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Incident, Intervals,
     Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
-use crate::receipt::{Account, Cause, Event, EventKind, Row, Seat, SetUpStep, Spread, Stretch};
+use crate::notification_ledger::{
+    Account, Cause, Event, EventKind, Row, Seat, SetUpStep, Spread, Stretch,
+};
 use crate::run::{ClockBound, Figure, Status};
 
 /// Subscriptions that are listed one by one; more are in the distributions.

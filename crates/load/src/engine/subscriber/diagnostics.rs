@@ -12,7 +12,7 @@ use crate::diagnostics::{self, About};
 
 /// What a session does between the end of the measurement and the deletion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Witness {
+pub enum DiagnosticsDuty {
     /// Nothing: it deletes its subscriptions at once.
     #[default]
     None,
@@ -38,16 +38,16 @@ pub struct ServerCounts {
 
 /// What is done for it, and how far it is.
 #[derive(Debug)]
-pub(super) struct Witnessing {
-    duty: Witness,
+pub(super) struct ReadingDiagnostics {
+    duty: DiagnosticsDuty,
     /// The subscriptions are silent.
     quiet: bool,
     /// What the server said when all was quiet.
     heard: ServerCounts,
 }
 
-impl Witnessing {
-    pub fn new(duty: Witness) -> Self {
+impl ReadingDiagnostics {
+    pub fn new(duty: DiagnosticsDuty) -> Self {
         Self {
             duty,
             quiet: false,
@@ -57,7 +57,7 @@ impl Witnessing {
 
     /// Whether there is anything to do.
     pub fn is_wanted(&self) -> bool {
-        self.duty != Witness::None
+        self.duty != DiagnosticsDuty::None
     }
 
     /// Whether the subscriptions are silent, as far as the server was asked for that.
@@ -72,7 +72,7 @@ impl Witnessing {
 
     /// What the server said, if it was asked.
     pub fn take(&mut self) -> Option<ServerCounts> {
-        let asks = matches!(self.duty, Witness::Asks { .. });
+        let asks = matches!(self.duty, DiagnosticsDuty::Asks { .. });
         asks.then(|| std::mem::take(&mut self.heard))
     }
 
@@ -96,7 +96,7 @@ impl Witnessing {
 
     /// What is to be asked next.
     fn next(&self) -> Option<About> {
-        let Witness::Asks {
+        let DiagnosticsDuty::Asks {
             about,
             subscriptions,
         } = self.duty

@@ -57,12 +57,12 @@ struct Due {
 
 /// A thread that answers.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct Announcements {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Asked>>,
 }
 
-impl Teller {
+impl Announcements {
     /// Opens its sockets, and begins to answer.
     pub fn start(
         (discovery, interface, marks): (Discovery, Option<IpAddr>, (u32, Option<Dscp>)),
@@ -131,7 +131,7 @@ impl Teller {
     }
 }
 
-impl Drop for Teller {
+impl Drop for Announcements {
     fn drop(&mut self) {
         self.end();
     }

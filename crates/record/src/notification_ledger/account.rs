@@ -1,4 +1,4 @@
-//! What the receipts of all cores add up to.
+//! What the notification_ledgers of all cores add up to.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::counts::{Events, Firsts, Messages, Places, Values};
 use super::notifier::EventsReceived;
 use super::numbers::NumberState;
 use super::subscription::{HELD, KEPT, SILENT, UNJUDGED};
-use super::{Counts, Event, Receipt, Row, Seat};
+use super::{Counts, Event, NotificationLedger, Row, Seat};
 
 /// Single items that are named: the slowest, and those that never reported.
 const NAMED: usize = 20;
@@ -150,11 +150,11 @@ pub struct Account {
     pub before: Stretch,
     /// What was counted from then on.
     pub measured: Stretch,
-    /// When the measurement began, on the receipts' clock.
+    /// When the measurement began, on the notification_ledgers' clock.
     pub measured_from: Option<u64>,
-    /// When the receipts were closed.
+    /// When the notification_ledgers were closed.
     pub ended_at: u64,
-    /// The first of each kind of event; times on the receipts' clock.
+    /// The first of each kind of event; times on the notification_ledgers' clock.
     pub firsts: Firsts,
     /// Steps of setting up, in the order of [`SetUpStep::ALL`].
     pub steps: [StepTimes; SetUpStep::ALL.len()],
@@ -194,7 +194,7 @@ pub struct Account {
     pub overdue_first: Option<Event>,
     /// Values that were expected of items with a known change rate, and those that came.
     pub by_rate: ByRate,
-    /// Subscriptions away when the receipts were closed.
+    /// Subscriptions away when the notification_ledgers were closed.
     pub away: u64,
     /// Messages still missing then that Republish may have.
     pub unasked: u64,
@@ -300,7 +300,7 @@ impl Account {
         self.heard.merge(heard);
     }
 
-    /// The same on a clock that shows so much more: receipts of several processes begin at moments of their own.
+    /// The same on a clock that shows so much more: notification_ledgers of several processes begin at moments of their own.
     pub fn shift(&mut self, by_ns: i64) {
         let shift = |at: &mut u64| *at = at.saturating_add_signed(by_ns);
         self.measured_from.iter_mut().for_each(shift);
@@ -315,7 +315,7 @@ impl Account {
     }
 }
 
-impl Receipt {
+impl NotificationLedger {
     /// All is over: what was received, to be merged with that of other cores. `at` is the time up to
     /// which values could come.
     pub fn finish(mut self, at: u64) -> Account {

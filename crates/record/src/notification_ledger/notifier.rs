@@ -46,7 +46,7 @@ impl EventKind {
 
 /// What came of an event.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Told<'a> {
+pub struct EventInfo<'a> {
     /// Its EventId.
     pub id: Option<&'a [u8]>,
     /// Its type, where that has a number.

@@ -28,18 +28,18 @@ impl Subscriber {
     /// Whether nothing is to be expected any more of its subscriptions, unless it says so itself.
     pub fn is_quiet(&self) -> bool {
         self.step > SubscriberStep::Quiet
-            || self.step == SubscriberStep::Quiet && self.witnessing.is_quiet()
+            || self.step == SubscriberStep::Quiet && self.reading_diagnostics.is_quiet()
     }
 
     /// Whether the server has told what it was asked, as far as it did.
     pub fn is_told(&self) -> bool {
-        self.step > SubscriberStep::Witnessing
-            || self.step == SubscriberStep::Witnessing && self.witnessing.is_told()
+        self.step > SubscriberStep::ReadingDiagnostics
+            || self.step == SubscriberStep::ReadingDiagnostics && self.reading_diagnostics.is_told()
     }
 
     /// What the server said, if this session asked it.
     pub fn heard(&mut self) -> Option<ServerCounts> {
-        self.witnessing.take()
+        self.reading_diagnostics.take()
     }
 
     /// Subscriptions that were not created, by status.

@@ -1,6 +1,6 @@
 //! Events: what their ids tell of those that did not come.
 
-use record::receipt::{EventKind, Ids, Told};
+use record::notification_ledger::{EventInfo, EventKind, Ids};
 
 use super::*;
 
@@ -26,18 +26,18 @@ fn alarm(source: u32, n: u64) -> Raised {
 }
 
 fn listening(ids: Ids) -> Client {
-    let mut receipt = Receipt::new(0);
-    let subscription = receipt.subscription(seat(0), terms());
-    for handle in receipt.reserve(subscription, 2) {
+    let mut notification_ledger = NotificationLedger::new(0);
+    let subscription = notification_ledger.subscription(seat(0), terms());
+    for handle in notification_ledger.reserve(subscription, 2) {
         let terms = ItemTerms {
             watch: WatchedValue::Events(ids),
             ..counting(0, 100)
         };
-        receipt.item(handle, terms);
+        notification_ledger.item(handle, terms);
     }
-    receipt.measure(0);
+    notification_ledger.measure(0);
     Client {
-        receipt,
+        notification_ledger,
         ledger: Ledger::new(),
         subscription,
         now: 0,
@@ -60,17 +60,17 @@ impl Client {
         };
         let mut open = match asked {
             true => self
-                .receipt
+                .notification_ledger
                 .republished(&mut self.ledger, self.subscription, head),
             false => self
-                .receipt
+                .notification_ledger
                 .message(&mut self.ledger, self.subscription, head),
         };
         for (kind, source, n, time) in events {
             let id = id(*source, *n);
             open.event(
                 item,
-                Told {
+                EventInfo {
                     id: Some(&id),
                     kind: Some(*kind),
                     time: *time,
@@ -82,7 +82,7 @@ impl Client {
     }
 
     fn ends(self) -> Account {
-        self.receipt.finish(self.now + MS)
+        self.notification_ledger.finish(self.now + MS)
     }
 }
 
@@ -129,7 +129,9 @@ fn events_of_a_message_that_republish_brings_are_lost_no_more() {
     let mut client = listening(Ids::All);
     client.hears(1, &[alarm(1, 1)]);
     client.hears(3, &[alarm(1, 4), alarm(1, 5)]);
-    client.receipt.republish_asked(client.subscription, 2);
+    client
+        .notification_ledger
+        .republish_asked(client.subscription, 2);
     client.hears_of(0, 2, &[alarm(1, 2), alarm(1, 3)], true);
     let account = client.ends();
     let told = &account.measured;
@@ -202,9 +204,11 @@ fn states_between_the_events_of_a_refresh_are_no_repetitions() {
 fn what_passed_while_there_was_no_subscription_is_told_as_that() {
     let mut client = listening(Ids::All);
     client.hears(1, &[alarm(1, 1)]);
-    client.receipt.cut(client.subscription, client.now);
     client
-        .receipt
+        .notification_ledger
+        .cut(client.subscription, client.now);
+    client
+        .notification_ledger
         .recreated(client.subscription, terms(), client.now);
     client.hears(1, &[alarm(1, 11), alarm(1, 12)]);
     let told = client.ends().measured;

@@ -19,7 +19,7 @@ const VERSION: u32 = 3;
 
 /// What a search has found so far, and where it is kept.
 #[derive(Debug)]
-pub struct Book {
+pub struct SearchFile {
     folder: PathBuf,
     page: Page,
 }
@@ -77,7 +77,7 @@ impl Trial {
     }
 }
 
-impl Book {
+impl SearchFile {
     /// What is in the file, for programs.
     pub fn page(&self) -> &impl Serialize {
         &self.page

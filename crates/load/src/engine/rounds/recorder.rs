@@ -1,6 +1,6 @@
 //! Where rounds and their steps are written down.
 //!
-//! One book for all threads: steps take tenths of a millisecond and more, a lock takes a ten-thousandth of
+//! One recorder for all threads: steps take tenths of a millisecond and more, a lock takes a ten-thousandth of
 //! that.
 
 use std::sync::mpsc::Sender;
@@ -18,7 +18,7 @@ use super::super::settings::Settings;
 type Tell = Sender<Progress>;
 
 /// What all clients write to.
-pub struct Book {
+pub struct RoundsRecorder {
     /// By target: that of the rounds, then one for each step.
     ledgers: Vec<Ledger>,
     /// Rows of single rounds and steps, one sheet for each name.
@@ -76,7 +76,7 @@ pub struct Whole {
     pub values: u32,
 }
 
-impl Book {
+impl RoundsRecorder {
     pub fn new(running: &Running<'_>, settings: &Settings, tell: Tell) -> Self {
         let names = running.names();
         let end = settings.end_ns();

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use record::Ledger;
-use record::receipt::{
-    Account, Counter, Head, ItemTerms, Monitoring, Places, Receipt, Seat, SubscriptionTerms,
-    WatchedValue,
+use record::notification_ledger::{
+    Account, Counter, Head, ItemTerms, Monitoring, NotificationLedger, Places, Seat,
+    SubscriptionTerms, WatchedValue,
 };
 use wire::template::walk::{self, Notification, Notifications};
 use wire::time::Instant;
@@ -30,7 +30,7 @@ struct Pair {
     bench: Bench,
     faults: Faults,
     astray: Vec<Astray>,
-    receipt: Receipt,
+    notification_ledger: NotificationLedger,
     ledger: Ledger,
     /// Messages that the client misses, and how many came since.
     missing: VecDeque<(u32, u32)>,
@@ -58,8 +58,8 @@ impl Pair {
             ..terms(1_000_000, 10)
         });
         let utc = bench.now.utc - (bench.now.mono.as_nanos() / 100) as i64;
-        let mut receipt = Receipt::new(utc);
-        let subscription = receipt.subscription(
+        let mut notification_ledger = NotificationLedger::new(utc);
+        let subscription = notification_ledger.subscription(
             Seat::default(),
             SubscriptionTerms {
                 publishing_ns: INTERVAL.as_nanos() as u64,
@@ -67,12 +67,12 @@ impl Pair {
                 lifetime: 1_000_000,
             },
         );
-        receipt.reserve(subscription, items.len() as u32);
+        notification_ledger.reserve(subscription, items.len() as u32);
         let mut pair = Self {
             bench,
             faults: Faults::default(),
             astray: Vec::new(),
-            receipt,
+            notification_ledger,
             ledger: Ledger::new(),
             missing: VecDeque::new(),
             dropped: BTreeMap::new(),
@@ -82,7 +82,8 @@ impl Pair {
         for (handle, item) in items.iter().enumerate() {
             pair.watch(handle as u32, *item);
         }
-        pair.receipt.measure(pair.bench.now.mono.as_nanos());
+        pair.notification_ledger
+            .measure(pair.bench.now.mono.as_nanos());
         pair
     }
 
@@ -114,7 +115,7 @@ impl Pair {
                 ..Counter::default()
             }),
         };
-        self.receipt.item(handle, terms);
+        self.notification_ledger.item(handle, terms);
     }
 
     /// The client has an item sample and report, or not.
@@ -133,7 +134,7 @@ impl Pair {
         } = &mut self.bench;
         assert!(subscription.set_mode(self.ids[item], asked, space, *now));
         let at = self.bench.now.mono.as_nanos();
-        self.receipt.monitored(item as u32, mode, at);
+        self.notification_ledger.monitored(item as u32, mode, at);
     }
 
     fn add_fault(&self, text: &str) {
@@ -251,9 +252,9 @@ impl Pair {
             bytes: body.len() as u32,
         };
         let gap = if response.is_keep_alive() {
-            self.receipt.keep_alive(0, head)
+            self.notification_ledger.keep_alive(0, head)
         } else {
-            let mut open = self.receipt.message(&mut self.ledger, 0, head);
+            let mut open = self.notification_ledger.message(&mut self.ledger, 0, head);
             tell(&mut open, response.notifications());
             let now = self.bench.now;
             self.bench.subscription.acknowledge(head.sequence, now);
@@ -273,16 +274,18 @@ impl Pair {
                 break;
             }
             self.missing.pop_front();
-            if self.receipt.is_missing(0, sequence) {
+            if self.notification_ledger.is_missing(0, sequence) {
                 self.ask(sequence);
             }
         }
     }
 
     fn ask(&mut self, sequence: u32) {
-        self.receipt.republish_asked(0, sequence);
+        self.notification_ledger.republish_asked(0, sequence);
         let Some(message) = self.bench.subscription.republish(sequence) else {
-            return self.receipt.republish_refused(0, sequence, 0x807B_0000);
+            return self
+                .notification_ledger
+                .republish_refused(0, sequence, 0x807B_0000);
         };
         self.dropped.remove(&sequence);
         let mut body = Vec::new();
@@ -297,7 +300,9 @@ impl Pair {
             more: false,
             bytes: body.len() as u32,
         };
-        let mut open = self.receipt.republished(&mut self.ledger, 0, head);
+        let mut open = self
+            .notification_ledger
+            .republished(&mut self.ledger, 0, head);
         tell(&mut open, response.notifications());
         open.end();
         let now = self.bench.now;
@@ -326,7 +331,9 @@ impl Pair {
     }
 
     fn finish(self) -> Account {
-        let account = self.receipt.finish(self.bench.now.mono.as_nanos() + 60_000);
+        let account = self
+            .notification_ledger
+            .finish(self.bench.now.mono.as_nanos() + 60_000);
         let places = account.measured.places;
         assert!(places.balances(), "{places:?}");
         assert_eq!(account.measured.values.stray, 0);
@@ -334,7 +341,7 @@ impl Pair {
     }
 }
 
-fn tell(open: &mut record::receipt::Open<'_>, notifications: Notifications<'_>) {
+fn tell(open: &mut record::notification_ledger::Open<'_>, notifications: Notifications<'_>) {
     for notification in notifications {
         let Notification::DataChange(items) = notification.unwrap() else {
             panic!("another notification");
@@ -427,7 +434,7 @@ proptest! {
     ) {
         let mut pair = Pair::new(&items, most);
         pair.publishing(usize::MAX);
-        let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+        let (before, known) = (pair.tally(), pair.notification_ledger.so_far().places);
         for happening in &happenings {
             happen(&mut pair, happening);
         }
@@ -450,7 +457,7 @@ proptest! {
     ) {
         let mut pair = Pair::new(&items, 0);
         pair.publishing(usize::MAX);
-        let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+        let (before, known) = (pair.tally(), pair.notification_ledger.so_far().places);
         for (item, holds, publishings) in turns {
             let mode = if holds { Monitoring::Sampling } else { Monitoring::Reporting };
             pair.turn(item, mode);
@@ -506,7 +513,7 @@ proptest! {
         let mut pair = Pair::new(&items, 0);
         pair.patience = patience;
         pair.publishing(usize::MAX);
-        let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+        let (before, known) = (pair.tally(), pair.notification_ledger.so_far().places);
         let messages = pair.bench.subscription.tally().messages;
         let fault = ["drop,on=value", "overflow,on=value", "drop", "repeat", "repeat=3", "reorder=2"][kind];
         pair.add_fault(&format!("{fault},every={every}"));
@@ -558,7 +565,7 @@ proptest! {
         let mut pair = Pair::new(&items, most);
         pair.patience = patience;
         pair.publishing(usize::MAX);
-        let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+        let (before, known) = (pair.tally(), pair.notification_ledger.so_far().places);
         for (kind, every) in faults {
             let fault = ["drop,on=value", "overflow,on=value", "drop", "repeat", "repeat=3", "reorder=2"][kind];
             pair.add_fault(&format!("{fault},every={every}"));
@@ -595,7 +602,7 @@ fn a_million_values_raise_no_alarm() {
         .collect();
     let mut pair = Pair::new(&items, 0);
     pair.publishing(usize::MAX);
-    let (before, known) = (pair.tally(), pair.receipt.so_far().places);
+    let (before, known) = (pair.tally(), pair.notification_ledger.so_far().places);
     while pair.tally().sent < 1_000_000 {
         pair.publishing(usize::MAX);
     }

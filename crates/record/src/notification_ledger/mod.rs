@@ -1,6 +1,6 @@
 //! What a client received from subscriptions, and where each value is that it did not receive.
 //!
-//! A [`Receipt`] belongs to one core. It is told of everything in the order in which it happened:
+//! A [`NotificationLedger`] belongs to one core. It is told of everything in the order in which it happened:
 //! subscriptions and items with their revised terms, messages and their values, requests and their
 //! ends. There is no clock in it. In the end it becomes an [`Account`]; accounts of several cores
 //! are merged, and what comes out is the same for any number of cores, bit for bit.
@@ -9,34 +9,34 @@
 //!
 //! ```
 //! use record::Ledger;
-//! use record::receipt::{
-//!     Counter, Head, ItemTerms, Receipt, Seat, SubscriptionTerms, WatchedValue,
+//! use record::notification_ledger::{
+//!     Counter, Head, ItemTerms, NotificationLedger, Seat, SubscriptionTerms, WatchedValue,
 //! };
 //!
 //! # let utc = 0;
 //! // The time at which its clock shows 0, in ticks of 100 ns since 1601.
-//! let mut receipt = Receipt::new(utc);
+//! let mut notification_ledger = NotificationLedger::new(utc);
 //! let mut ledger = Ledger::new();
 //! let seat = Seat { target: 0, session: 0, subscription: 0 };
 //! let publishing_ns = 100_000_000;
 //! let terms = SubscriptionTerms { publishing_ns, keep_alive: 10, lifetime: 30 };
-//! let subscription = receipt.subscription(seat, terms);
+//! let subscription = notification_ledger.subscription(seat, terms);
 //! // Client handles for CreateMonitoredItems; then, for each that was created:
 //! let update_ns = 10_000_000;
 //! let watch = WatchedValue::Counter(Counter { update_ns, exact: true, ..Counter::default() });
-//! let handles = receipt.reserve(subscription, 1);
+//! let handles = notification_ledger.reserve(subscription, 1);
 //! for handle in handles {
 //!     let sampling_ns = 10_000_000;
 //!     let terms = ItemTerms { sampling_ns, queue_size: 100, watch, ..ItemTerms::default() };
-//!     receipt.item(handle, terms);
+//!     notification_ledger.item(handle, terms);
 //! }
 //! // Setting up is over; delays and rates count from here, values and messages always.
-//! receipt.measure(1_000_000_000);
+//! notification_ledger.measure(1_000_000_000);
 //! let head = Head { sequence: 1, publish_time: 11_000_000, at: 1_100_000_000, ..Head::default() };
-//! let mut open = receipt.message(&mut ledger, subscription, head);
+//! let mut open = notification_ledger.message(&mut ledger, subscription, head);
 //! open.value(0, 0, 10_900_000, 10_900_000, Some(7));
 //! assert_eq!(open.end(), None);
-//! let account = receipt.finish(2_000_000_000);
+//! let account = notification_ledger.finish(2_000_000_000);
 //! assert_eq!(account.measured.values.in_order, 1);
 //! ```
 //!
@@ -70,7 +70,7 @@ use std::collections::BTreeMap;
 
 pub use account::{Account, ByRate, SetUpStep, StepTimes, Stretch, Tardy};
 pub use counts::{Cause, Event, Events, Firsts, Messages, Places, Values};
-pub use notifier::{EventKind, EventsReceived, Told};
+pub use notifier::{EventInfo, EventKind, EventsReceived};
 pub use numbers::Gap;
 pub use open::{Head, Open};
 pub use subscription::{Row, Silence, Spread};
@@ -87,7 +87,7 @@ use terms::Group;
 
 /// What one core's subscriptions brought.
 #[derive(Debug)]
-pub struct Receipt {
+pub struct NotificationLedger {
     /// Ticks at the clock's 0.
     utc: i64,
     measuring: Option<u64>,
@@ -108,8 +108,8 @@ pub struct Receipt {
     notifiers: Notifiers,
 }
 
-impl Receipt {
-    /// Nothing yet. `utc` is the time at which the receipt's clock shows 0, in ticks of 100 ns
+impl NotificationLedger {
+    /// Nothing yet. `utc` is the time at which the notification_ledger's clock shows 0, in ticks of 100 ns
     /// since 1601.
     pub fn new(utc: i64) -> Self {
         Self {

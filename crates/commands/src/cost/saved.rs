@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::picture;
 use super::table::{FORMAT, Table, VERSION};
 use crate::failure::Failure;
-use crate::results::Kept;
+use crate::results::ResultFile;
 
 /// The page of tables in files and folders; none if the first of them is no table, or a folder without any.
 pub fn page(paths: &[PathBuf]) -> Option<Result<String, Failure>> {
@@ -71,7 +71,7 @@ fn found(path: &Path) -> FoundTables {
 
 /// The table of a file, with the file's name.
 fn one(file: &Path) -> Option<Result<(String, Table), Failure>> {
-    let table: Result<Table, Failure> = Kept::open(file)?.read(FORMAT, VERSION)?;
+    let table: Result<Table, Failure> = ResultFile::open(file)?.read(FORMAT, VERSION)?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     Some(table.map(|table| (name.into_owned(), table)))
 }

@@ -19,15 +19,15 @@ pub fn look_every(length: u64) -> u64 {
     every
 }
 
-/// A book for each of what there is a book of.
+/// A recorder for each of what there is a recorder of.
 #[derive(Debug)]
-pub struct Books {
-    pub all: Vec<Book>,
+pub struct Recorders {
+    pub all: Vec<Recorder>,
 }
 
 /// What clients found.
 #[derive(Debug)]
-pub struct Book {
+pub struct Recorder {
     pub ledger: Ledger,
     pub totals: Totals,
     pub outages: Histogram,
@@ -39,18 +39,18 @@ pub struct Book {
     pub items: u64,
 }
 
-/// Whose book is which.
+/// Whose recorder is which.
 #[derive(Debug, Clone, Copy)]
 pub struct Whose {
     files: Files,
-    /// The first book of the kind.
+    /// The first recorder of the kind.
     first: usize,
     sessions: usize,
 }
 
 impl Whose {
-    /// The book of a client: of this server of its kind, and this one of its clients.
-    pub const fn book(&self, node: usize, client: usize) -> usize {
+    /// The recorder of a client: of this server of its kind, and this one of its clients.
+    pub const fn recorder(&self, node: usize, client: usize) -> usize {
         self.first
             + match self.files {
                 Files::Kind => 0,
@@ -59,9 +59,9 @@ impl Whose {
             }
     }
 
-    /// The books that show what a server spends.
+    /// The recorders that show what a server spends.
     pub const fn of_node(&self, node: usize) -> std::ops::Range<usize> {
-        let from = self.book(node, 0);
+        let from = self.recorder(node, 0);
         let some = match self.files {
             Files::Client => self.sessions,
             _ => 1,
@@ -70,8 +70,8 @@ impl Whose {
     }
 }
 
-impl Books {
-    /// Empty books, and whose they are, for each kind.
+impl Recorders {
+    /// Empty recorders, and whose they are, for each kind.
     pub fn new(world: &World) -> (Self, Vec<Whose>) {
         let mut all = Vec::new();
         let mut whose = Vec::new();
@@ -82,7 +82,7 @@ impl Books {
                 sessions: kind.sessions as usize,
             });
             let mut put = |node, client| {
-                all.push(Book {
+                all.push(Recorder {
                     ledger: Ledger::with_end(world.length),
                     totals: Totals::default(),
                     outages: Histogram::default(),
@@ -108,7 +108,7 @@ impl Books {
     }
 }
 
-impl Book {
+impl Recorder {
     /// A message has come. `usual` is how long values may wait for sampling and publishing alone.
     #[inline]
     pub fn came(&mut self, now: u64, message: Message, values: u32, usual: u64) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use record::receipt::SetUpStep;
+use record::notification_ledger::SetUpStep;
 use record::run::{Beside, Fingerprint, Names, Outcome, Phase, Subscriptions, WarmUp};
 use record::{Run, Timestamp};
 
@@ -11,20 +11,26 @@ use crate::schema;
 
 /// What happens to one subscription: some values, a gap that is mended in part, an item that stays
 /// silent, an end.
-fn story(receipt: &mut Receipt, number: u32) {
-    let subscription = receipt.subscription(seat(number), terms());
-    receipt.step(
+fn story(notification_ledger: &mut NotificationLedger, number: u32) {
+    let subscription = notification_ledger.subscription(seat(number), terms());
+    notification_ledger.step(
         SetUpStep::CreateSubscription,
         0,
         MS * u64::from(number + 1),
         1,
     );
-    for handle in receipt.reserve(subscription, 3) {
-        receipt.item(handle, counting(10, 2));
+    for handle in notification_ledger.reserve(subscription, 3) {
+        notification_ledger.item(handle, counting(10, 2));
     }
 }
 
-fn goes_on(receipt: &mut Receipt, ledger: &mut Ledger, subscription: u32, first: u32, number: u32) {
+fn goes_on(
+    notification_ledger: &mut NotificationLedger,
+    ledger: &mut Ledger,
+    subscription: u32,
+    first: u32,
+    number: u32,
+) {
     let mut now = 10 * MS * u64::from(number);
     for message in 1..=20u32 {
         now += PUBLISHING;
@@ -39,7 +45,7 @@ fn goes_on(receipt: &mut Receipt, ledger: &mut Ledger, subscription: u32, first:
             more: false,
             bytes: 200,
         };
-        let mut open = receipt.message(ledger, subscription, head);
+        let mut open = notification_ledger.message(ledger, subscription, head);
         for (place, behind) in [(0, 1), (0, 0), (1, 0)] {
             let count = u64::from(message) * 10 - behind;
             let status = if behind == 1 { OVERFLOW } else { 0 };
@@ -53,28 +59,34 @@ fn goes_on(receipt: &mut Receipt, ledger: &mut Ledger, subscription: u32, first:
         }
         let gap = open.end();
         for missing in gap.into_iter().flat_map(Gap::numbers) {
-            receipt.republish_asked(subscription, missing);
-            receipt.republish_refused(subscription, missing, 0x807B_0000);
+            notification_ledger.republish_asked(subscription, missing);
+            notification_ledger.republish_refused(subscription, missing, 0x807B_0000);
         }
-        receipt.acknowledged(0);
+        notification_ledger.acknowledged(0);
     }
     if number == 2 {
-        receipt.status_change(subscription, 0x800A_0000, now + 2 * MS);
+        notification_ledger.status_change(subscription, 0x800A_0000, now + 2 * MS);
     }
 }
 
 /// What `numbers` add up to on one core.
 fn core(numbers: &[u32]) -> Account {
-    let mut receipt = Receipt::new(0);
+    let mut notification_ledger = NotificationLedger::new(0);
     let mut ledger = Ledger::new();
     for number in numbers {
-        story(&mut receipt, *number);
+        story(&mut notification_ledger, *number);
     }
-    receipt.measure(0);
+    notification_ledger.measure(0);
     for (at, number) in numbers.iter().enumerate() {
-        goes_on(&mut receipt, &mut ledger, at as u32, at as u32 * 3, *number);
+        goes_on(
+            &mut notification_ledger,
+            &mut ledger,
+            at as u32,
+            at as u32 * 3,
+            *number,
+        );
     }
-    receipt.finish(2100 * MS)
+    notification_ledger.finish(2100 * MS)
 }
 
 #[test]
@@ -126,11 +138,11 @@ fn the_account_says_what_was_lost_and_where_first() {
 fn the_result_file_holds_it_and_follows_its_schema() {
     let time: Timestamp = "2026-03-01T09:30:00Z".parse().unwrap();
     let mut run = Run::new("subscribe", time, Fingerprint::default());
-    let mut receipt = Receipt::new(0);
+    let mut notification_ledger = NotificationLedger::new(0);
     let mut ledger = Ledger::with_end(2000 * MS);
-    story(&mut receipt, 0);
-    receipt.measure(0);
-    goes_on(&mut receipt, &mut ledger, 0, 0, 0);
+    story(&mut notification_ledger, 0);
+    notification_ledger.measure(0);
+    goes_on(&mut notification_ledger, &mut ledger, 0, 0, 0);
     let tally = ledger.finish();
     let mut phase = Phase::new("only", time, &tally, WarmUp::default(), 0, &|code| {
         code.to_string()
@@ -176,12 +188,12 @@ fn the_longest_silence_is_kept_and_a_keep_alive_ends_one() {
     client.comes(1, &[(0, 1, 0)]);
     client.now += 4 * PUBLISHING;
     let head = client.head(2);
-    client.receipt.keep_alive(0, head);
+    client.notification_ledger.keep_alive(0, head);
     client.now += 6 * PUBLISHING;
     let head = client.head(2);
-    client.receipt.keep_alive(0, head);
+    client.notification_ledger.keep_alive(0, head);
     client.now += 2 * PUBLISHING;
-    let account = client.receipt.finish(client.now);
+    let account = client.notification_ledger.finish(client.now);
     let row = &account.rows[0];
     let silence = row.silence.unwrap();
     assert_eq!(silence.from_ns, 5 * PUBLISHING + MS);
@@ -198,10 +210,10 @@ fn the_longest_silence_is_kept_and_a_keep_alive_ends_one() {
 fn a_silence_that_lasts_ends_with_the_measurement_and_not_with_what_comes_after_it() {
     let mut client = Client::new(&[counting(10, 100)]);
     client.comes(1, &[(0, 1, 0)]);
-    client.receipt.measured(30 * PUBLISHING);
+    client.notification_ledger.measured(30 * PUBLISHING);
     client.now += 90 * PUBLISHING;
     client.at_once(2, &[]);
-    let account = client.receipt.finish(30 * PUBLISHING);
+    let account = client.notification_ledger.finish(30 * PUBLISHING);
     let silence = account.rows[0].silence.unwrap();
     assert_eq!((silence.to_ns, silence.lasts), (30 * PUBLISHING, true));
 }

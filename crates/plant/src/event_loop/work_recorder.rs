@@ -20,9 +20,9 @@ pub struct Entry {
     begun: Option<Instant>,
 }
 
-/// The books of a loop.
+/// The work_recorder of a loop.
 #[derive(Debug)]
-pub struct Books {
+pub struct WorkRecorder {
     measuring: Measuring,
     /// Requests since faults made the loop slower for the last time.
     came: Turn,
@@ -34,7 +34,7 @@ pub struct Books {
     spent: usize,
 }
 
-impl Books {
+impl WorkRecorder {
     /// Of a loop that counts there.
     pub fn new(work: Arc<LoopWork>) -> Self {
         Self {

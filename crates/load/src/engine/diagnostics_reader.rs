@@ -1,4 +1,4 @@
-//! Servers as second witnesses of a phase: their own counts are read through one of the sessions that are
+//! Servers as second readers of a phase: their own counts are read through one of the sessions that are
 //! measured, when all sessions are open and nothing was sent yet, and when the last answer is there. So it
 //! takes no session more than the phase has. Where there is none before the first request or behind the
 //! last, one is opened for it alone.
@@ -10,7 +10,7 @@ use record::run::{Counted, Figure};
 use wire::types::{NodeId, ReadResponse, RequestHeader, StatusCode};
 
 use super::opening::Waiting;
-use super::subscriber::Witness as Duty;
+use super::subscriber::DiagnosticsDuty as Duty;
 use super::target::Target;
 use crate::access::Session;
 use crate::diagnostics::{self, About, Look, Plant};
@@ -18,7 +18,7 @@ use crate::transport::Socket;
 
 /// What is known of one server.
 #[derive(Debug)]
-pub struct Witness {
+pub struct DiagnosticsReader {
     before: Result<Look, String>,
     /// Our sessions, those that are lost among them.
     ours: HashSet<NodeId>,
@@ -26,7 +26,7 @@ pub struct Witness {
     about: About,
 }
 
-impl Witness {
+impl DiagnosticsReader {
     /// Asks the server of a target, one that is this plant or none, through the first of its sessions.
     pub fn begin(target: u32, plant: Plant, waiting: &mut Vec<Waiting>) -> Self {
         let own = waiting.iter().filter(|it| it.seat.target == target);
@@ -150,8 +150,10 @@ impl Witness {
 
 /// What a session with subscriptions has to do when they were measured; `asks`, if it is the first with its
 /// server.
-pub fn duty(phase: &Phase, witnesses: &[Witness], seat: Seat, asks: bool) -> Duty {
-    let about = witnesses.get(seat.target as usize).and_then(Witness::wants);
+pub fn duty(phase: &Phase, readers: &[DiagnosticsReader], seat: Seat, asks: bool) -> Duty {
+    let about = readers
+        .get(seat.target as usize)
+        .and_then(DiagnosticsReader::wants);
     let all = |plan: &plan::Subscribe| u64::from(plan.subscriptions) * u64::from(phase.sessions);
     match about {
         None => Duty::None,

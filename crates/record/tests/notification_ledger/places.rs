@@ -42,7 +42,7 @@ fn what_overflowed_while_the_client_did_not_run_is_its_own() {
     let mut client = Client::new(&[counting(10, 3)]);
     client.comes(1, &[(0, 1, 0)]);
     client.now += 3 * PUBLISHING;
-    client.receipt.went_on(client.now);
+    client.notification_ledger.went_on(client.now);
     client.at_once(2, &[(0, 9, OVERFLOW), (0, 10, 0), (0, 11, 0)]);
     // The next ones are the server's again.
     client.comes(3, &[(0, 14, 0)]);
@@ -115,10 +115,10 @@ fn a_message_that_is_missing_is_asked_for_and_comes_after_all() {
     client.comes(1, &[(0, 1, 0), (0, 2, 0)]);
     let gap = client.comes(3, &[(0, 5, 0)]).unwrap();
     assert_eq!(gap.numbers().collect::<Vec<_>>(), [2]);
-    assert!(client.receipt.is_missing(0, 2));
-    client.receipt.republish_asked(0, 2);
+    assert!(client.notification_ledger.is_missing(0, 2));
+    client.notification_ledger.republish_asked(0, 2);
     client.is_republished(2, &[(0, 3, 0), (0, 4, 0)]);
-    assert!(!client.receipt.is_missing(0, 2));
+    assert!(!client.notification_ledger.is_missing(0, 2));
     client.comes(4, &[(0, 6, 0)]);
     let account = client.account();
     let measured = &account.measured;
@@ -142,8 +142,10 @@ fn a_message_that_the_server_does_not_have_any_more_is_lost_for_good() {
     let mut client = Client::new(&[counting(10, 100)]);
     client.comes(1, &[(0, 1, 0)]);
     client.comes(3, &[(0, 4, 0)]);
-    client.receipt.republish_asked(0, 2);
-    client.receipt.republish_refused(0, 2, 0x807B_0000);
+    client.notification_ledger.republish_asked(0, 2);
+    client
+        .notification_ledger
+        .republish_refused(0, 2, 0x807B_0000);
     let account = client.account();
     assert_eq!(account.measured.places.lost_with_messages(), 2);
     assert_eq!(account.measured.messages.lost(), 1);
@@ -172,7 +174,7 @@ fn a_message_behind_others_is_out_of_order_and_not_lost() {
 fn a_value_behind_others_in_a_message_in_its_turn_is_out_of_order_even_when_it_is_the_first() {
     let mut client = Client::settling(&[counting(10, 100)]);
     client.comes(1, &[(0, 1, 0), (0, 3, 0)]);
-    client.receipt.measure(client.now);
+    client.notification_ledger.measure(client.now);
     client.comes(2, &[(0, 2, 0)]);
     let values = client.account().measured.values;
     assert_eq!((values.out_of_order, values.in_order), (1, 0));
@@ -200,11 +202,11 @@ fn a_keep_alive_tells_of_a_message_that_never_came() {
     let mut client = Client::new(&[counting(10, 100)]);
     client.comes(1, &[(0, 1, 0)]);
     let head = client.head(3);
-    let gap = client.receipt.keep_alive(0, head).unwrap();
+    let gap = client.notification_ledger.keep_alive(0, head).unwrap();
     assert_eq!(gap.numbers().collect::<Vec<_>>(), [2]);
     // The number of the last message instead of the next says nothing.
     let head = client.head(2);
-    assert_eq!(client.receipt.keep_alive(0, head), None);
+    assert_eq!(client.notification_ledger.keep_alive(0, head), None);
 }
 
 #[test]
@@ -218,7 +220,9 @@ fn a_counter_of_a_byte_wraps() {
     for (message, range) in [(1, 1..=200u64), (2, 201..=400), (3, 800..=801)] {
         client.now = range.end() * 10 * MS;
         let head = client.head(message);
-        let mut open = client.receipt.message(&mut client.ledger, 0, head);
+        let mut open = client
+            .notification_ledger
+            .message(&mut client.ledger, 0, head);
         for n in range {
             let (handle, status, stamp, count) = told(n);
             open.value(handle, status, stamp, stamp, Some(count));
@@ -233,9 +237,9 @@ fn a_counter_of_a_byte_wraps() {
 fn what_passes_while_there_is_no_subscription_is_an_outage() {
     let mut client = Client::new(&[counting(10, 100)]);
     client.comes(1, &[(0, 1, 0), (0, 2, 0)]);
-    client.receipt.cut(0, client.now + MS);
+    client.notification_ledger.cut(0, client.now + MS);
     client.now += 1000 * MS;
-    client.receipt.recreated(0, terms(), client.now);
+    client.notification_ledger.recreated(0, terms(), client.now);
     client.comes(1, &[(0, 100, 0), (0, 101, 0)]);
     let account = client.account();
     assert_eq!(
@@ -252,7 +256,7 @@ fn what_passes_while_there_is_no_subscription_is_an_outage() {
 fn a_value_that_is_told_again_by_a_transfer_is_no_repeat() {
     let mut client = Client::new(&[counting(10, 100)]);
     client.comes(1, &[(0, 1, 0)]);
-    client.receipt.resumed(0, client.now, true);
+    client.notification_ledger.resumed(0, client.now, true);
     client.comes(2, &[(0, 1, 0), (0, 2, 0)]);
     client.comes(3, &[(0, 2, 0), (0, 3, 0)]);
     let values = client.account().measured.values;
@@ -282,7 +286,7 @@ fn a_message_that_republish_overtook_came_out_of_order_and_is_no_repeat() {
     let mut client = Client::new(&[counting(10, 100)]);
     client.comes(1, &[(0, 1, 0)]);
     client.comes(3, &[(0, 3, 0)]);
-    client.receipt.republish_asked(0, 2);
+    client.notification_ledger.republish_asked(0, 2);
     client.is_republished(2, &[(0, 2, 0)]);
     client.at_once(2, &[(0, 2, 0)]);
     client.comes(4, &[(0, 4, 0)]);
@@ -306,7 +310,9 @@ fn where_no_publish_time_is_told_only_what_cannot_be_phase_is_queueing() {
             ..client.head(1)
         };
         let of = client.subscription;
-        let mut open = client.receipt.message(&mut client.ledger, of, head);
+        let mut open = client
+            .notification_ledger
+            .message(&mut client.ledger, of, head);
         let source = head.header_time - ago * 10_000;
         open.value(0, 0, source, source, Some(7));
         open.end();

@@ -6,9 +6,11 @@ use super::subscription::{
     ABSENT, FLAGS, HELD, Item, KEPT, MODE, OFF, PATIENT, RESENT, Subscription, UNDATED, UNJUDGED,
 };
 use super::terms::Group;
-use super::{ItemTerms, Monitoring, Receipt, Seat, SetUpStep, SubscriptionTerms, WatchedValue};
+use super::{
+    ItemTerms, Monitoring, NotificationLedger, Seat, SetUpStep, SubscriptionTerms, WatchedValue,
+};
 
-impl Receipt {
+impl NotificationLedger {
     /// A step of setting up was taken, for so many things at once. What is created while measuring is made again.
     pub fn step(&mut self, step: SetUpStep, began: u64, ended: u64, things: u32) {
         let step = match (step, self.measuring) {

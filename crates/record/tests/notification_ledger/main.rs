@@ -8,8 +8,9 @@ mod result;
 mod schema;
 
 use record::Ledger;
-use record::receipt::{
-    Account, Counter, Gap, Head, ItemTerms, Receipt, Seat, SubscriptionTerms, WatchedValue,
+use record::notification_ledger::{
+    Account, Counter, Gap, Head, ItemTerms, NotificationLedger, Seat, SubscriptionTerms,
+    WatchedValue,
 };
 
 const MS: u64 = 1_000_000;
@@ -18,7 +19,7 @@ const OVERFLOW: u32 = 0x0480;
 
 /// A client with one subscription, whose values are told as `(handle, count, status)`.
 struct Client {
-    receipt: Receipt,
+    notification_ledger: NotificationLedger,
     ledger: Ledger,
     subscription: u32,
     /// Publishings up to now.
@@ -62,20 +63,20 @@ fn counting(sampling_ms: u64, queue_size: u32) -> ItemTerms {
 impl Client {
     fn new(items: &[ItemTerms]) -> Self {
         let mut client = Self::settling(items);
-        client.receipt.measure(0);
+        client.notification_ledger.measure(0);
         client
     }
 
     /// One that does not measure yet.
     fn settling(items: &[ItemTerms]) -> Self {
-        let mut receipt = Receipt::new(0);
-        let subscription = receipt.subscription(seat(0), terms());
-        let handles = receipt.reserve(subscription, items.len() as u32);
+        let mut notification_ledger = NotificationLedger::new(0);
+        let subscription = notification_ledger.subscription(seat(0), terms());
+        let handles = notification_ledger.reserve(subscription, items.len() as u32);
         for (handle, item) in handles.zip(items) {
-            receipt.item(handle, *item);
+            notification_ledger.item(handle, *item);
         }
         Self {
-            receipt,
+            notification_ledger,
             ledger: Ledger::new(),
             subscription,
             now: 0,
@@ -103,7 +104,7 @@ impl Client {
     fn at_once(&mut self, sequence: u32, values: &[Told]) -> Option<Gap> {
         let head = self.head(sequence);
         let mut open = self
-            .receipt
+            .notification_ledger
             .message(&mut self.ledger, self.subscription, head);
         for &(handle, count, status) in values {
             open.value(handle, status, stamp(count), stamp(count), Some(count));
@@ -113,9 +114,9 @@ impl Client {
 
     fn is_republished(&mut self, sequence: u32, values: &[Told]) {
         let head = self.head(sequence);
-        let mut open = self
-            .receipt
-            .republished(&mut self.ledger, self.subscription, head);
+        let mut open =
+            self.notification_ledger
+                .republished(&mut self.ledger, self.subscription, head);
         for &(handle, count, status) in values {
             open.value(handle, status, stamp(count), stamp(count), Some(count));
         }
@@ -123,7 +124,7 @@ impl Client {
     }
 
     fn account(self) -> Account {
-        let account = self.receipt.finish(self.now + MS);
+        let account = self.notification_ledger.finish(self.now + MS);
         let places = account.measured.places;
         assert!(places.balances(), "{places:?}");
         account

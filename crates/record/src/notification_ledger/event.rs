@@ -3,14 +3,14 @@
 use std::hash::BuildHasher as _;
 
 use super::counts::Cause;
-use super::notifier::{EventKind, Lapses, Number, Told, numbered};
+use super::notifier::{EventInfo, EventKind, Lapses, Number, numbered};
 use super::open::{Open, Way};
 use super::subscription::{FLAGS, OUTAGE, SILENT, UNJUDGED};
 use super::terms::{Ids, WatchedValue};
 
 impl Open<'_> {
     /// An event: the client handle of the item that waited for it, and what came of it.
-    pub fn event(&mut self, handle: u32, told: Told<'_>) {
+    pub fn event(&mut self, handle: u32, told: EventInfo<'_>) {
         let Some((item, group)) = self.new_for(handle) else {
             return;
         };
@@ -71,7 +71,7 @@ impl Open<'_> {
     }
 
     /// Whether it tells of the subscription itself.
-    fn noticed(&mut self, handle: u32, told: &Told<'_>) -> bool {
+    fn noticed(&mut self, handle: u32, told: &EventInfo<'_>) -> bool {
         let events = &mut self.counts.events;
         let Some(notifier) = self.notifiers.items.get_mut(&handle) else {
             return false;
@@ -102,7 +102,7 @@ impl Open<'_> {
 
     /// Whether it is the state of a condition, told because of a refresh. Such an event has the id
     /// that it had (Part 9, 5.5.7); new ones may come in between.
-    fn is_refreshed(&self, handle: u32, ids: Ids, told: &Told<'_>) -> bool {
+    fn is_refreshed(&self, handle: u32, ids: Ids, told: &EventInfo<'_>) -> bool {
         let Some(notifier) = self.notifiers.items.get(&handle) else {
             return false;
         };

@@ -12,7 +12,7 @@ use super::{SERVER, Who, course, detail, far, wide};
 use crate::elsewhere::{Known, SampleCourse};
 
 /// What was seen.
-pub struct Seen {
+pub struct ObservedUsage {
     /// In the order of each look.
     pub(super) who: Vec<Who>,
     pub(super) looks: Vec<Look>,
@@ -41,7 +41,7 @@ fn signed(time: Duration) -> i128 {
 /// A look that comes so much after the end belongs to it all the same.
 const NEAR: u64 = 50_000_000;
 
-impl Seen {
+impl ObservedUsage {
     /// For a result: sums over a window of a phase that began at `began`, and the course of it.
     /// `spun` tells for which share of its time the generator found nothing to do, between two times.
     pub fn series(

@@ -2,8 +2,8 @@
 //! ever blamed.
 //!
 //! ```text
-//! cargo bench -p benches --bench receipt              # 10^8 values
-//! cargo bench -p benches --bench receipt -- 10000000
+//! cargo bench -p benches --bench notification_ledger              # 10^8 values
+//! cargo bench -p benches --bench notification_ledger -- 10000000
 //! ```
 //!
 //! A pretended server in virtual time: counters, samples, queues and publishing as Part 4 has them,
@@ -13,8 +13,9 @@
 use std::time::Duration;
 
 use record::Ledger;
-use record::receipt::{
-    Account, Counter, Head, ItemTerms, Places, Receipt, Seat, SubscriptionTerms, WatchedValue,
+use record::notification_ledger::{
+    Account, Counter, Head, ItemTerms, NotificationLedger, Places, Seat, SubscriptionTerms,
+    WatchedValue,
 };
 
 const MS: u64 = 1_000_000;
@@ -137,7 +138,7 @@ impl Item {
 }
 
 struct Bench {
-    receipt: Receipt,
+    notification_ledger: NotificationLedger,
     ledger: Ledger,
     took: Duration,
     values: u64,
@@ -154,7 +155,9 @@ impl Bench {
             bytes: told.len() as u32 * 30,
         };
         let began = clock();
-        let mut open = self.receipt.message(&mut self.ledger, subscription, head);
+        let mut open = self
+            .notification_ledger
+            .message(&mut self.ledger, subscription, head);
         for &(handle, status, source, server, count) in told {
             open.value(handle, status, source, server, Some(count));
         }
@@ -179,8 +182,8 @@ fn clock() -> Duration {
 
 /// Values until there are so many, with or without things going wrong.
 fn round(values: u64, wrong: bool) -> (Bench, Truth, Places, Account) {
-    let mut receipt = Receipt::new(0);
-    receipt.expect_items((SUBSCRIPTIONS * ITEMS) as usize);
+    let mut notification_ledger = NotificationLedger::new(0);
+    notification_ledger.expect_items((SUBSCRIPTIONS * ITEMS) as usize);
     let mut servers = Vec::new();
     for subscription in 0..SUBSCRIPTIONS {
         let seat = Seat {
@@ -193,17 +196,17 @@ fn round(values: u64, wrong: bool) -> (Bench, Truth, Places, Account) {
             keep_alive: 10,
             lifetime: 30,
         };
-        let number = receipt.subscription(seat, terms);
+        let number = notification_ledger.subscription(seat, terms);
         let items = items(subscription);
-        receipt.reserve(number, ITEMS);
+        notification_ledger.reserve(number, ITEMS);
         for item in &items {
-            receipt.item(item.handle, item.terms());
+            notification_ledger.item(item.handle, item.terms());
         }
         servers.push((number, items, 0u32));
     }
-    receipt.measure(0);
+    notification_ledger.measure(0);
     let mut bench = Bench {
-        receipt,
+        notification_ledger,
         ledger: Ledger::new(),
         took: Duration::ZERO,
         values: 0,
@@ -259,12 +262,13 @@ fn round(values: u64, wrong: bool) -> (Bench, Truth, Places, Account) {
         }
         // What was sampled before the first message of an item nobody can know of.
         if beginning.is_none() {
-            beginning = Some(bench.receipt.so_far().places);
+            beginning = Some(bench.notification_ledger.so_far().places);
             truth = Truth::default();
         }
     }
     let beginning = beginning.unwrap_or_default();
-    let account = std::mem::replace(&mut bench.receipt, Receipt::new(0)).finish(now + MS);
+    let account = std::mem::replace(&mut bench.notification_ledger, NotificationLedger::new(0))
+        .finish(now + MS);
     (bench, truth, beginning, account)
 }
 

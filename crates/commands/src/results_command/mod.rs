@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 use crate::global::Global;
 
-/// Find results again, and see how they went
+/// Find results again, and see how figures developed
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub struct Args {

@@ -9,7 +9,7 @@ use wire::types::{StatusCode, TransferResult};
 use super::session_table::Sessions;
 use super::{CROWD, Due, SlotId, Timers};
 use crate::internals::LoopWork;
-use crate::service::Desk;
+use crate::service::ServiceContext;
 use crate::service::session::Session;
 use crate::session::Owner;
 use crate::shared::Shared;
@@ -19,7 +19,7 @@ use crate::subscription::{Subscription, Subscriptions, Tick};
 const SLACK: Duration = Duration::from_millis(50);
 
 /// Sessions, subscriptions, and when something is due.
-pub struct House {
+pub struct SessionStore {
     pub sessions: Sessions,
     pub subscriptions: Subscriptions,
     pub timers: Timers,
@@ -35,7 +35,7 @@ pub enum Rang {
     Tells(SlotId),
 }
 
-impl House {
+impl SessionStore {
     /// Of this loop; nobody is there yet.
     pub fn new(core: u8) -> Self {
         Self {
@@ -46,8 +46,13 @@ impl House {
     }
 
     /// What a service works with; none if the session is not there.
-    pub fn desk<'a>(&'a mut self, shared: &'a Shared, id: SlotId, now: Now) -> Option<Desk<'a>> {
-        Some(Desk {
+    pub fn context<'a>(
+        &'a mut self,
+        shared: &'a Shared,
+        id: SlotId,
+        now: Now,
+    ) -> Option<ServiceContext<'a>> {
+        Some(ServiceContext {
             shared,
             id,
             session: self.sessions.get_mut(id)?,

@@ -20,7 +20,7 @@ struct Sent {
 
 /// Messages by their sequence numbers.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct RetransmissionQueue {
     messages: VecDeque<Sent>,
     /// Of all messages.
     bytes: usize,
@@ -36,7 +36,7 @@ const SPARE: usize = 64;
 /// Bytes of messages that a subscription keeps beside the last: who neither reads nor acknowledges costs so much.
 const MOST: usize = 4 * 1024 * 1024;
 
-impl Kept {
+impl RetransmissionQueue {
     /// Takes their memory from this one's budget from now on. If that has less, it stays what the one before has counted.
     pub fn draw_on(&mut self, mut held: Held) {
         if held.set(self.bytes).is_ok() || self.held.is_none() {
