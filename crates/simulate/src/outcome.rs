@@ -9,7 +9,7 @@ pub struct Outcome {
     pub length: u64,
     /// Events that were dealt with.
     pub events: u64,
-    /// A recorder for each of what there is a recorder of.
+    /// What each recorder found.
     pub groups: Vec<Group>,
     /// The servers of each kind.
     pub busy: Vec<Busy>,

@@ -19,7 +19,7 @@ pub fn look_every(length: u64) -> u64 {
     every
 }
 
-/// A recorder for each of what there is a recorder of.
+/// One for each run file that is asked for: for each kind of server, each server or each client.
 #[derive(Debug)]
 pub struct Recorders {
     pub all: Vec<Recorder>,
@@ -39,7 +39,7 @@ pub struct Recorder {
     pub items: u64,
 }
 
-/// Whose recorder is which.
+/// Which recorders are those of a kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Whose {
     files: Files,

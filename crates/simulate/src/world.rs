@@ -13,11 +13,11 @@ pub struct World {
     pub kinds: Vec<Kind>,
     /// What happens.
     pub happenings: Vec<Happening>,
-    /// Of what there is a recorder each.
+    /// What has a recorder of its own.
     pub files: Files,
 }
 
-/// Of what there is a recorder each, and a run file in the end.
+/// What has a recorder of its own, and a run file in the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Files {
     /// All clients of a kind of servers.

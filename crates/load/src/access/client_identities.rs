@@ -25,7 +25,7 @@ pub struct Client {
     pub user: Credentials,
 }
 
-/// EventInfo how many certificates are made and of how many; says whether to go on.
+/// Told how many certificates are made and of how many; says whether to go on.
 type GoOn = dyn Fn(usize, usize) -> bool + Send + Sync;
 
 /// All simulated clients, the same with all servers.

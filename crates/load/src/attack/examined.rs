@@ -83,9 +83,9 @@ pub struct Around<'a> {
     pub own_cpu: &'a (dyn Fn() -> Option<Duration> + Sync),
     /// Why the generator was the limit, if it was.
     pub limits: &'a Limits<'a>,
-    /// AttackOutcome what is done now.
+    /// Told what is done now.
     pub progress: &'a dyn Fn(&str),
-    /// AttackOutcome what the good client does meanwhile, by its own thread.
+    /// Told what the good client does meanwhile, by its own thread.
     pub good: &'a (dyn Fn(Moment<'_>) + Sync),
     /// Ends it, with what there is.
     pub control: &'a Control,

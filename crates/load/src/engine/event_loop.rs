@@ -49,7 +49,7 @@ pub struct EventLoop<H: Host> {
     sheet: Option<Sheet>,
     /// What subscriptions bring.
     notification_ledger: Option<NotificationLedger>,
-    /// When the notification_ledger's clock shows 0.
+    /// When the notification ledger's clock shows 0.
     zero: Instant,
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Seats with more to read than they were given time for.

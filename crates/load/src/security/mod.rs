@@ -61,9 +61,9 @@ pub struct Around<'a> {
     pub own_cpu: &'a (dyn Fn() -> Option<Duration> + Sync),
     /// Whether to end now, with what there is.
     pub stopped: &'a dyn Fn() -> bool,
-    /// EventInfo what is measured now.
+    /// Told what is measured now.
     pub progress: &'a dyn Fn(&str),
-    /// EventInfo what was done over a policy and mode in a round, by what it was.
+    /// Told what was done over a policy and mode in a round, by what it was.
     pub told: &'a dyn Fn(Protection, Done, Closed),
     /// Says why nobody can log in, and what to do about it.
     pub explain: &'a dyn Fn(&AccessError) -> String,

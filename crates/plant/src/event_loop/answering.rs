@@ -8,7 +8,7 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::link::Link;
-use super::long::{AnswerContext, Behind, Long, Rest, Way};
+use super::long::{Behind, Long, Rest, ServerState, Way};
 use super::response::{encode_fault, handle_of};
 use super::{Account, Asked};
 use crate::fault::MessageFate;
@@ -98,20 +98,20 @@ impl Link {
     }
 
     /// All that may be written is: makes more. False if there is no more to be written now.
-    pub fn make_more(&mut self, context: &mut AnswerContext<'_>, work: &mut Work) -> bool {
+    pub fn make_more(&mut self, server: &mut ServerState<'_>, work: &mut Work) -> bool {
         // A piece may be less than a chunk, and what is sealed may wait for a chunk in front of it.
         while self.connection.backlog() == 0
             && !work.is_over()
             && let Some(long) = &mut self.here.long
         {
-            let measured = long.rest.measure(context, work);
+            let measured = long.rest.measure(server, work);
             if measured == Ok(true) {
                 // Nothing of it is on its way yet.
                 continue;
             }
             let mut failed = None;
             let mut write = |out: &mut Vec<u8>| match measured
-                .and_then(|_| long.rest.write(context, work, out))
+                .and_then(|_| long.rest.write(server, work, out))
             {
                 Ok(more) => more,
                 Err(status) => {
@@ -142,14 +142,14 @@ impl Link {
             if !matches!(part, Part::More)
                 && let Some(ended) = self.here.long.take()
             {
-                self.end(*ended, part, context);
+                self.end(*ended, part, server);
             }
         }
         !self.connection.pending().is_empty()
     }
 
     /// A long answer has ended: those behind it follow, up to the next long one.
-    fn end(&mut self, ended: Long, part: Part, context: &AnswerContext<'_>) {
+    fn end(&mut self, ended: Long, part: Part, server: &ServerState<'_>) {
         let Long {
             account,
             id,
@@ -164,10 +164,10 @@ impl Link {
                 if status != StatusCode::BadResponseTooLarge {
                     let _ = self.connection.abort(id, status);
                 }
-                account.failed(context.shared, &context.store.sessions, handle, status);
+                account.failed(server.shared, &server.store.sessions, handle, status);
             }
-            (Part::Failed(status), _) => self.say(account, (id, handle), status, context),
-            (_, Way::Kept(body)) => self.follow(account, (id, None), &body, context),
+            (Part::Failed(status), _) => self.say(account, (id, handle), status, server),
+            (_, Way::Kept(body)) => self.follow(account, (id, None), &body, server),
             (_, Way::Out(_)) => {
                 if let Some(astray) = &mut self.astray {
                     astray.passed(&mut self.connection);
@@ -183,7 +183,7 @@ impl Link {
                 rest,
             } = next;
             let Some(rest) = rest else {
-                self.follow(account, (id, message), &body, context);
+                self.follow(account, (id, message), &body, server);
                 continue;
             };
             // A channel that has ended needs none of them.
@@ -198,13 +198,13 @@ impl Link {
         account: Account,
         (id, message): (RequestId, Option<(u32, MessageFate)>),
         body: &[u8],
-        context: &AnswerContext<'_>,
+        server: &ServerState<'_>,
     ) {
         let write = |out: &mut Vec<u8>| out.extend_from_slice(body);
-        let sent = self.respond_as(id, message, context.now.mono, write);
+        let sent = self.respond_as(id, message, server.now.mono, write);
         if let Err(SendError::TooLarge { .. }) = sent {
             let asked = (id, handle_of(body));
-            self.say(account, asked, StatusCode::BadResponseTooLarge, context);
+            self.say(account, asked, StatusCode::BadResponseTooLarge, server);
         }
     }
 
@@ -214,11 +214,11 @@ impl Link {
         account: Account,
         (id, handle): (RequestId, u32),
         status: StatusCode,
-        context: &AnswerContext<'_>,
+        server: &ServerState<'_>,
     ) {
-        account.failed(context.shared, &context.store.sessions, handle, status);
-        let _ = self.respond(id, context.now.mono, |out| {
-            encode_fault(handle, status, context.now.utc, out);
+        account.failed(server.shared, &server.store.sessions, handle, status);
+        let _ = self.respond(id, server.now.mono, |out| {
+            encode_fault(handle, status, server.now.utc, out);
         });
     }
 }

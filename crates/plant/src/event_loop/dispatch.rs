@@ -194,7 +194,7 @@ impl EventLoop {
 }
 
 impl Responder {
-    /// Has a request answered at the context of its session: at once, or one operation after another.
+    /// Has a request answered in the context of its session: at once, or one operation after another.
     fn answer(
         &mut self,
         session: SlotId,

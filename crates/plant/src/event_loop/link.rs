@@ -14,7 +14,7 @@ use wire::types::{MessageSecurityMode, StatusCode};
 use super::SlotId;
 use super::astray::{Astray, Released};
 use super::here::{Errand, Here};
-use super::long::{AnswerContext, PIECE};
+use super::long::{PIECE, ServerState};
 use super::socket::Socket;
 use crate::advertise::Urls;
 use crate::counters::Counters;
@@ -335,10 +335,10 @@ impl Link {
     }
 
     /// Writes what waits and more of a long answer, as far as the socket takes it, and at most so many bytes.
-    pub fn flush(&mut self, most: usize, context: &mut AnswerContext<'_>, work: &mut Work) -> Put {
+    pub fn flush(&mut self, most: usize, server: &mut ServerState<'_>, work: &mut Work) -> Put {
         let mut bytes = 0;
         loop {
-            if self.connection.pending().is_empty() && !self.make_more(context, work) {
+            if self.connection.pending().is_empty() && !self.make_more(server, work) {
                 return match self.here.long.is_some() && work.is_over() {
                     true => Put::More,
                     false => Put::Taken(bytes),
@@ -354,7 +354,7 @@ impl Link {
                 Ok(0) => return Put::End,
                 Ok(n) => {
                     self.connection.wrote(n);
-                    context.shared.counters.sent_bytes.add(n as u64);
+                    server.shared.counters.sent_bytes.add(n as u64);
                     bytes += n;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -20,7 +20,7 @@ use crate::shared::Shared;
 pub const PIECE: usize = 64 * 1024;
 
 /// What answers are made with.
-pub struct AnswerContext<'a> {
+pub struct ServerState<'a> {
     pub shared: &'a Shared,
     pub store: &'a mut SessionStore,
     pub now: Now,
@@ -41,18 +41,18 @@ impl Rest {
     /// Appends about [`PIECE`] more, or less if the work of a turn is over. True if there is more to come.
     pub fn write(
         &mut self,
-        context: &mut AnswerContext<'_>,
+        server: &mut ServerState<'_>,
         work: &mut Work,
         out: &mut Vec<u8>,
     ) -> Result<bool, StatusCode> {
         let (id, steps) = match self {
             Self::Read(rest) => {
-                return Ok(rest.write(context.shared, context.now, PIECE, work, out));
+                return Ok(rest.write(server.shared, server.now, PIECE, work, out));
             }
-            Self::Write(rest) => return Ok(rest.write(context.shared, context.now, work, out)),
+            Self::Write(rest) => return Ok(rest.write(server.shared, server.now, work, out)),
             Self::Steps(id, steps) => (*id, steps),
         };
-        let context = context.store.context(context.shared, id, context.now);
+        let context = server.store.context(server.shared, id, server.now);
         let mut context = context.ok_or(StatusCode::BadSessionClosed)?;
         steps.do_more(&mut context, work, PIECE, out)
     }
@@ -69,12 +69,12 @@ impl Rest {
     /// Whether there is more to be measured or looked at before anything is written.
     pub fn measure(
         &mut self,
-        context: &AnswerContext<'_>,
+        server: &ServerState<'_>,
         work: &mut Work,
     ) -> Result<bool, StatusCode> {
         match self {
-            Self::Read(rest) => rest.measure(context.shared, PIECE, work),
-            Self::Write(rest) => rest.look(context.shared, work),
+            Self::Read(rest) => rest.measure(server.shared, PIECE, work),
+            Self::Write(rest) => rest.look(server.shared, work),
             Self::Steps(..) => Ok(false),
         }
     }

@@ -20,7 +20,7 @@ pub struct Entry {
     begun: Option<Instant>,
 }
 
-/// The work_recorder of a loop.
+/// What a loop counts of its work.
 #[derive(Debug)]
 pub struct WorkRecorder {
     measuring: Measuring,

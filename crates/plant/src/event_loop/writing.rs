@@ -4,7 +4,7 @@ use wire::types::StatusCode;
 
 use super::here::Turn;
 use super::link::{HIGH_WATER, Put};
-use super::long::AnswerContext;
+use super::long::ServerState;
 use super::{EventLoop, KEEP, Responder, SlotId};
 use crate::internals::Task;
 use crate::service::steps::{PART, Work};
@@ -95,7 +95,7 @@ impl Responder {
         let astray = link.astray.is_some();
         // What is done for a session may give it something to be told.
         let session = link.here.long.as_ref().and_then(|long| long.session());
-        let mut context = AnswerContext {
+        let mut server = ServerState {
             shared: &self.shared,
             store: &mut self.store,
             now: self.now,
@@ -103,7 +103,7 @@ impl Responder {
         let mut work = Work::turn();
         let long = link.here.long.is_some();
         let begun = long.then(|| self.shared.clock.now().mono);
-        let put = link.flush(most, &mut context, &mut work);
+        let put = link.flush(most, &mut server, &mut work);
         if let Some(begun) = begun {
             let took = self.shared.clock.now().mono.since(begun);
             self.work_recorder.did(Task::LONG_ANSWERS, took);

@@ -24,7 +24,7 @@ pub enum Route {
     Kept,
     /// By the loop: it has to do with connections, or with sessions and subscriptions of other loops.
     Loop,
-    /// At the context of its session: at once, or one operation after another.
+    /// In the context of its session: at once, or one operation after another.
     ServiceContext(AtDesk),
     /// For everybody who has a channel.
     Open(ForAll),

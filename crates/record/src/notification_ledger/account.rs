@@ -1,4 +1,4 @@
-//! What the notification_ledgers of all cores add up to.
+//! What the notification ledgers of all cores add up to.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -150,11 +150,11 @@ pub struct Account {
     pub before: Stretch,
     /// What was counted from then on.
     pub measured: Stretch,
-    /// When the measurement began, on the notification_ledgers' clock.
+    /// When the measurement began, on the notification ledgers' clock.
     pub measured_from: Option<u64>,
-    /// When the notification_ledgers were closed.
+    /// When the notification ledgers were closed.
     pub ended_at: u64,
-    /// The first of each kind of event; times on the notification_ledgers' clock.
+    /// The first of each kind of event; times on the notification ledgers' clock.
     pub firsts: Firsts,
     /// Steps of setting up, in the order of [`SetUpStep::ALL`].
     pub steps: [StepTimes; SetUpStep::ALL.len()],
@@ -194,7 +194,7 @@ pub struct Account {
     pub overdue_first: Option<Event>,
     /// Values that were expected of items with a known change rate, and those that came.
     pub by_rate: ByRate,
-    /// Subscriptions away when the notification_ledgers were closed.
+    /// Subscriptions away when the notification ledgers were closed.
     pub away: u64,
     /// Messages still missing then that Republish may have.
     pub unasked: u64,
@@ -300,7 +300,7 @@ impl Account {
         self.heard.merge(heard);
     }
 
-    /// The same on a clock that shows so much more: notification_ledgers of several processes begin at moments of their own.
+    /// The same on a clock that shows so much more: notification ledgers of several processes begin at moments of their own.
     pub fn shift(&mut self, by_ns: i64) {
         let shift = |at: &mut u64| *at = at.saturating_add_signed(by_ns);
         self.measured_from.iter_mut().for_each(shift);

@@ -109,7 +109,7 @@ pub struct NotificationLedger {
 }
 
 impl NotificationLedger {
-    /// Nothing yet. `utc` is the time at which the notification_ledger's clock shows 0, in ticks of 100 ns
+    /// Nothing yet. `utc` is the time at which the notification ledger's clock shows 0, in ticks of 100 ns
     /// since 1601.
     pub fn new(utc: i64) -> Self {
         Self {

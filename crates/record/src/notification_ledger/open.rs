@@ -39,7 +39,7 @@ pub struct Head {
     pub publish_time: i64,
     /// The timestamp of the response header, in the same; 0 if there is none.
     pub header_time: i64,
-    /// When it was received, in nanoseconds on the notification_ledger's clock.
+    /// When it was received, in nanoseconds on the notification ledger's clock.
     pub at: u64,
     /// The flag moreNotifications.
     pub more: bool,

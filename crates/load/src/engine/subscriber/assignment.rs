@@ -30,7 +30,7 @@ impl Assignment {
         plan.offset(self.orders.seed, self.orders.seat, session, sessions, place)
     }
 
-    /// A subscription's place in the plan, as the notification_ledger knows it.
+    /// A subscription's place in the plan, as the notification ledger knows it.
     pub fn seat(&self, place: u32) -> notification_ledger::Seat {
         notification_ledger::Seat {
             target: self.orders.seat.target,
@@ -39,7 +39,7 @@ impl Assignment {
         }
     }
 
-    /// What the notification_ledger has to know of an item.
+    /// What the notification ledger has to know of an item.
     pub fn item_terms(&self, place: u32, item: u32, sampling: f64, queue: u32) -> ItemTerms {
         let terms = &self.requests.terms;
         ItemTerms {

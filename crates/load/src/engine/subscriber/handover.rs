@@ -67,7 +67,7 @@ pub(super) struct Handover {
     post: VecDeque<Post>,
     /// To be asked for: place, seat that had it, with initial values.
     to_take: VecDeque<(u32, usize, bool)>,
-    /// Subscriptions that others have now, by the server's number, with their number in the notification_ledger.
+    /// Subscriptions that others have now, by the server's number, with their number in the notification ledger.
     away: Vec<(u32, u32)>,
 }
 
@@ -142,7 +142,7 @@ impl Handover {
         reception.put(moved.id, moved.subscription, moved.acknowledgements)
     }
 
-    /// The number in the notification_ledger of a subscription that another session has now.
+    /// The number in the notification ledger of a subscription that another session has now.
     pub fn away(&self, id: u32) -> Option<u32> {
         let found = self.away.iter().find(|(known, _)| *known == id);
         found.map(|(_, number)| *number)

@@ -2,7 +2,7 @@
 //! Publish requests, mended where messages are missing, deleted at the end.
 //!
 //! No socket and no clock, as a lane has none: it shares the lane's connection, is told what time it is and
-//! what came in, and writes down what it hears in the loop's notification_ledger.
+//! what came in, and writes down what it hears in the loop's notification ledger.
 //!
 //! It is made of parts, each of which has what it needs to know:
 //!
@@ -16,7 +16,7 @@
 //! - [`diagnostics`]: what the server counted, before it is deleted;
 //! - [`pending`]: requests on their way, and what each is about.
 //!
-//! A part that sends is handed the way to the server ([`outgoing`]), a part that hears something is handed the notification_ledger
+//! A part that sends is handed the way to the server ([`outgoing`]), a part that hears something is handed the notification ledger
 //! ([`notes`]); what the session has to do ([`assignment`]) all of them may look at. What comes with answers to
 //! Publish requests concerns most of them ([`publish`]). What other sessions and the loop want to know is in
 //! [`queries`]. [`message`] and [`answer`] read, and [`leave`] is the end.
@@ -99,7 +99,7 @@ pub struct Orders {
     pub seed: u64,
     /// How long a request may take that does not wait for news.
     pub timeout: Duration,
-    /// When the notification_ledger's clock shows 0.
+    /// When the notification ledger's clock shows 0.
     pub zero: Instant,
     /// What it does between the end of the measurement and the deletion.
     pub diagnostics: DiagnosticsDuty,

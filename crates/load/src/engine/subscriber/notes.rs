@@ -7,10 +7,10 @@ use wire::time::{Instant, Now};
 
 use crate::engine::recorder::NotificationTracker;
 
-/// The notification_ledger, at this moment of its clock.
+/// The notification ledger, at this moment of its clock.
 pub(super) struct Notes<'a> {
     pub now: Now,
-    /// When the notification_ledger's clock shows 0.
+    /// When the notification ledger's clock shows 0.
     zero: Instant,
     pub notification_ledger: &'a mut NotificationLedger,
     ledger: &'a mut Ledger,
@@ -27,7 +27,7 @@ impl<'a> Notes<'a> {
         }
     }
 
-    /// This moment on the notification_ledger's clock.
+    /// This moment on the notification ledger's clock.
     #[inline]
     pub fn at(&self) -> u64 {
         self.now.mono.nanos_since(self.zero)

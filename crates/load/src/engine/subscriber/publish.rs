@@ -18,7 +18,7 @@ struct Whose {
     id: u32,
     /// Its place; one that there is none at, if it is not here.
     place: u32,
-    /// Its number in the notification_ledger; one that the notification_ledger does not know, if nobody here does.
+    /// Its number in the notification ledger; one that the notification ledger does not know, if nobody here does.
     number: u32,
     /// Another session has it now.
     away: bool,

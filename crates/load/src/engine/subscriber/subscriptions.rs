@@ -11,7 +11,7 @@ use super::notes::Notes;
 pub(super) struct Subscription {
     /// The server's number for it; none if it is not there.
     pub id: Option<u32>,
-    /// Its number in the notification_ledger, once it was there.
+    /// Its number in the notification ledger, once it was there.
     pub number: Option<u32>,
     /// The client handle of its first item.
     pub first_handle: u32,
@@ -94,7 +94,7 @@ impl Subscriptions {
         self.by_id.get(at).map(|(_, place)| *place)
     }
 
-    /// The number of a subscription in the notification_ledger.
+    /// The number of a subscription in the notification ledger.
     pub fn number(&self, place: u32) -> Option<u32> {
         self.get(place)?.number
     }

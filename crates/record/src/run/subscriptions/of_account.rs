@@ -1,4 +1,4 @@
-//! From the account of a notification_ledger to what a result file says of it.
+//! From the account of a notification ledger to what a result file says of it.
 
 use std::collections::BTreeMap;
 
