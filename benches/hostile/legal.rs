@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use load::access::{Absent, Session};
+use load::access::{DetachedSession, Session};
 use load::attack::legal::{self as shared, browse, items, subscription};
 use load::attack::raw;
 use wire::client::Connection;
@@ -184,14 +184,14 @@ pub fn all_in_one(url: &str) {
 }
 
 /// The socket of a session by itself, and what else there is of it.
-fn parts(session: Session) -> (TcpStream, Connection, Absent) {
+fn parts(session: Session) -> (TcpStream, Connection, DetachedSession) {
     let (stream, connection, absent) = session.take_apart();
     (stream.take_apart().0, connection, absent)
 }
 
 /// Sends a request so many times, as far as the server takes it, and reads nothing.
 fn pipelined(
-    (socket, connection, absent): &mut (TcpStream, Connection, Absent),
+    (socket, connection, absent): &mut (TcpStream, Connection, DetachedSession),
     mut request: wire::service::Request,
     times: usize,
 ) -> Option<()> {

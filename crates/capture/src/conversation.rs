@@ -93,7 +93,7 @@ impl Numbers {
 }
 
 /// A connection at one time, with a place to write its segments to.
-pub struct Scribe<'a> {
+pub struct SegmentWriter<'a> {
     /// Where they go, as blocks.
     pub out: &'a mut Vec<u8>,
     /// When, in nanoseconds since 1970.
@@ -102,7 +102,7 @@ pub struct Scribe<'a> {
     pub ends: Ends,
 }
 
-impl Scribe<'_> {
+impl SegmentWriter<'_> {
     /// It opens: three segments.
     pub fn open(&mut self, first: Numbers) {
         self.segment(Side::Client, first, SYN, &[]);
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn the_numbers_of_a_connection_go_on_across_the_end_of_32_bits() {
         let mut out = Vec::new();
-        let mut scribe = Scribe {
+        let mut scribe = SegmentWriter {
             out: &mut out,
             at: 1,
             ends: Ends {

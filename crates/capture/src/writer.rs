@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use crate::block;
-use crate::conversation::Scribe;
+use crate::conversation::SegmentWriter;
 use crate::keys;
 use crate::queue::{Event, Queue};
 
@@ -116,7 +116,7 @@ impl Writer {
         let out = &mut self.blocks;
         match event {
             Event::Opened { at, ends, first } => {
-                Scribe { out, at, ends }.open(first);
+                SegmentWriter { out, at, ends }.open(first);
                 3
             }
             Event::Carried {
@@ -125,14 +125,14 @@ impl Writer {
                 from,
                 next,
                 bytes,
-            } => Scribe { out, at, ends }.carry(from, next, &bytes),
+            } => SegmentWriter { out, at, ends }.carry(from, next, &bytes),
             Event::Closed {
                 at,
                 ends,
                 first,
                 next,
             } => {
-                Scribe { out, at, ends }.close(first, next);
+                SegmentWriter { out, at, ends }.close(first, next);
                 3
             }
             Event::Keys(keys) => {

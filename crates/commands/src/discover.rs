@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use load::discover::{Asked, Discovered, discover};
+use load::discover::{Discovered, ServiceAnswers, discover};
 use load::transport::LinkError;
 use plan::unit::duration::{parse, show_ns};
 use wire::url::Url;
@@ -105,7 +105,7 @@ fn write_screen(out: &mut String, found: &Discovered) -> std::fmt::Result {
 }
 
 /// The service, what came of it, and how long it took.
-fn head<T>(out: &mut String, service: &str, asked: &Asked<T>) -> std::fmt::Result {
+fn head<T>(out: &mut String, service: &str, asked: &ServiceAnswers<T>) -> std::fmt::Result {
     let mut times = asked.times_ns.clone();
     times.sort_unstable();
     let time = |at: usize| times.get(at).map_or(String::new(), |ns| show_ns(*ns));

@@ -49,7 +49,7 @@ enum Next {
     /// Nothing but to end this process.
     Quits,
     /// The first one of a command that ends in good order.
-    Does(Doing),
+    Does(Cleanup),
     /// That has been, and the command ends: the second one quits.
     Ends,
 }
@@ -66,7 +66,7 @@ impl Next {
     }
 }
 
-type Doing = Box<dyn FnOnce() + Send>;
+type Cleanup = Box<dyn FnOnce() + Send>;
 
 /// Before this process quits, `how` gives back what was taken. It may be called when all was given back already.
 pub fn before_quitting(taken: Taken, how: fn()) {

@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::interrupt;
 use crate::pcap;
-use crate::quick::{self, Asked};
+use crate::quick::{self, QuickCommand};
 use crate::screen::{Out, tell};
 use crate::written;
 
@@ -265,7 +265,7 @@ impl Args {
         Ok(())
     }
 
-    fn asked(&self) -> anyhow::Result<Asked> {
+    fn asked(&self) -> anyhow::Result<QuickCommand> {
         let service = match self.subscribes() {
             true => "subscribe",
             false => "read",

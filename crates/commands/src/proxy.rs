@@ -23,7 +23,7 @@ pub struct Args {
         value_name = "http://[USER@]HOST:PORT|env",
         help_heading = "Proxy"
     )]
-    proxy: Option<Asked>,
+    proxy: Option<ProxyChoice>,
     /// File with the password of the USER of --proxy in its first line; without it that is in UAPERF_PROXY_PASSWORD, or
     /// asked for
     #[arg(long, value_name = "FILE", help_heading = "Proxy", requires = "proxy")]
@@ -32,7 +32,7 @@ pub struct Args {
 
 /// Which proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum ProxyChoice {
     /// The one that the environment names.
     Env,
     /// This one.
@@ -51,7 +51,7 @@ pub struct Place {
 
 const WANT: &str = "want http://HOST:PORT or http://USER@HOST:PORT";
 
-impl FromStr for Asked {
+impl FromStr for ProxyChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -149,8 +149,8 @@ impl Args {
     pub fn to(&self, url: &Url) -> anyhow::Result<Option<Arc<Proxy>>> {
         let place = match &self.proxy {
             None => return Ok(None),
-            Some(Asked::At(place)) => place.clone(),
-            Some(Asked::Env) => match of_environment(url, variable)? {
+            Some(ProxyChoice::At(place)) => place.clone(),
+            Some(ProxyChoice::Env) => match of_environment(url, variable)? {
                 Some(place) => place,
                 None => return Ok(None),
             },
@@ -186,8 +186,8 @@ impl Args {
 pub fn place_of(word: &str) -> Option<Result<(String, u16), String>> {
     let asked = word.strip_prefix("--proxy=")?.parse();
     match asked {
-        Ok(Asked::Env) => None,
-        Ok(Asked::At(place)) => Some(Ok((place.host, place.port))),
+        Ok(ProxyChoice::Env) => None,
+        Ok(ProxyChoice::At(place)) => Some(Ok((place.host, place.port))),
         Err(why) => Some(Err(why)),
     }
 }
@@ -274,13 +274,13 @@ mod tests {
     #[test]
     fn a_proxy_is_a_url_without_a_password() {
         let at = |text: &str| match text.parse() {
-            Ok(Asked::At(place)) => (place.host, place.port, place.user),
+            Ok(ProxyChoice::At(place)) => (place.host, place.port, place.user),
             other => panic!("{text}: {other:?}"),
         };
         assert_eq!(at("http://proxy:3128"), ("proxy".into(), 3128, None));
         let user = Some("al@ice".to_owned());
         assert_eq!(at("HTTP://al%40ice@[::1]:80/"), ("::1".into(), 80, user));
-        assert_eq!("env".parse(), Ok(Asked::Env));
+        assert_eq!("env".parse(), Ok(ProxyChoice::Env));
         for wrong in [
             "proxy:3128",
             "https://proxy:3128",
@@ -296,9 +296,11 @@ mod tests {
             "http://a%4@proxy:3128",
             "",
         ] {
-            assert!(wrong.parse::<Asked>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ProxyChoice>().is_err(), "{wrong}");
         }
-        let told = "http://me:s3cret@proxy:3128".parse::<Asked>().unwrap_err();
+        let told = "http://me:s3cret@proxy:3128"
+            .parse::<ProxyChoice>()
+            .unwrap_err();
         assert!(told.contains("UAPERF_PROXY_PASSWORD") && !told.contains("s3cret"));
     }
 

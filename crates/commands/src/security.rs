@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use judge::Exit;
 use load::access::{Access, AccessError, Credentials, Security};
 use load::engine::Control;
-use load::security::{Around, ExamineError, Frame, Settings, examine};
+use load::security::{ExamineError, Frame, Observers, Settings, examine};
 use observe::Process;
 use plan::NodeSpec;
 use plan::unit::duration;
@@ -139,7 +139,7 @@ fn measure(args: &Args, access: &Access) -> anyhow::Result<Sheet> {
             None => Figure::missing("its process is not one of this machine's that can be seen"),
         },
     };
-    let around = Around {
+    let around = Observers {
         server_cpu: &|| process.as_ref()?.cpu().ok(),
         own_cpu: &|| observe::thread_cpu().ok(),
         stopped: &|| control.is_stopped(),

@@ -58,9 +58,9 @@ fn clear() {
 }
 
 /// A program that runs until this is dropped, or until this process is interrupted.
-pub struct Beside(Arc<Mutex<Child>>);
+pub struct ChildGuard(Arc<Mutex<Child>>);
 
-impl Beside {
+impl ChildGuard {
     /// Starts it. Ctrl-C is not for it, but for this process.
     pub fn start(mut command: Command) -> io::Result<Self> {
         let process = spawn(&mut command)?;
@@ -74,7 +74,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         child::kill(&mut locked(&self.0));
     }

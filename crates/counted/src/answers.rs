@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use load::engine::{
-    Control, Errand, EventLoop, Host, Lane, Mail, Parts, ReadySocket, Seat, Settings, Setup,
+    Control, EventLoop, Host, Lane, Mail, Parts, ReadySocket, Seat, Settings, Setup, SlowTask,
     Source, settle,
 };
-use load::transport::Got;
+use load::transport::ReadOutcome;
 use load::work::{Asker, Operations, Selection};
 use plan::{Arrival, NodeSpec, Phase, Read, Warmup, Work};
 use wire::service::Response;
@@ -68,7 +68,7 @@ impl Host for Replay {
 
     fn deregister(&mut self, (): &mut ()) {}
 
-    fn read(&mut self, (): &mut (), into: &mut [u8]) -> io::Result<Got> {
+    fn read(&mut self, (): &mut (), into: &mut [u8]) -> io::Result<ReadOutcome> {
         let mut n = 0;
         for id in self.asked.drain(..AT_ONCE.min(self.asked.len())) {
             let out = &mut into[n..][..self.answer.len()];
@@ -80,8 +80,8 @@ impl Host for Replay {
             n += self.answer.len();
         }
         Ok(match n {
-            0 => Got::Nothing,
-            n => Got::Bytes {
+            0 => ReadOutcome::Nothing,
+            n => ReadOutcome::Bytes {
                 n,
                 more: false,
                 stamp: Some(0),
@@ -121,7 +121,7 @@ impl Host for Replay {
         Ok(false)
     }
 
-    fn submit(&mut self, _: Errand) {}
+    fn submit(&mut self, _: SlowTask) {}
 
     fn mail(&mut self) -> Option<Mail<()>> {
         None

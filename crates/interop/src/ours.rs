@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use load::access::{About, Access, AccessError, Credentials, Opening, Session, TrustRule};
+use load::access::{Access, AccessError, Credentials, Opening, ServerFacts, Session, TrustRule};
 use load::transport::Steps;
 use peers::bench::USER;
 use peers::{Policy, Token};
@@ -198,7 +198,7 @@ fn everything(access: &Access, opening: &Opening) -> Result<Vec<Complaint>, Acce
 
 fn enter(access: &Access, opening: &Opening) -> Result<Target, AccessError> {
     let mut session: Session = access.open(opening, &mut Steps::new())?;
-    let about = About::ask(&mut session).map_err(|error| AccessError::Call {
+    let about = ServerFacts::ask(&mut session).map_err(|error| AccessError::Call {
         step: load::transport::TransportStep::FirstRead,
         error,
     })?;

@@ -3,7 +3,7 @@
 
 /// Behaviour of another stack that our client or server met.
 #[derive(Debug)]
-pub struct Met {
+pub struct KnownBehaviour {
     /// The stack.
     pub stack: &'static str,
     /// What it does.
@@ -15,35 +15,35 @@ pub struct Met {
 }
 
 /// What the peers do not say.
-pub const MET: &[Met] = &[
-    Met {
+pub const MET: &[KnownBehaviour] = &[
+    KnownBehaviour {
         stack: "open62541",
         what: "a server whose maxNotificationsPerPublish is configured as 0 sends no notification \
                at all, although 0 in a request means no limit",
         clause: "Part 4, 5.14.2 (CreateSubscription: maxNotificationsPerPublish)",
         tolerated: "our server on it names a limit",
     },
-    Met {
+    KnownBehaviour {
         stack: "async-opcua",
         what: "its client takes a user token policy without a security policy for None, also on a \
                secured channel: a user's certificate then comes without a signature",
         clause: "Part 4, 7.42 (UserTokenPolicy: empty means the endpoint's policy)",
         tolerated: "`plant` names the policy in each of its user token policies",
     },
-    Met {
+    KnownBehaviour {
         stack: "pyopcua",
         what: NO_RESULTS,
         clause: RESULTS,
         tolerated: DONE,
     },
-    Met {
+    KnownBehaviour {
         stack: "node-opcua",
         what: "a server that dials clients (reverse connect) calls one again only when its channel there has ended: \
                a client has one channel at a time",
         clause: "Part 6, 7.1.3 (a server keeps a connection waiting, also while others are used)",
         tolerated: "our client waits for the next call; with several sessions it times out",
     },
-    Met {
+    KnownBehaviour {
         stack: "gopcua",
         what: NO_RESULTS,
         clause: RESULTS,

@@ -3,7 +3,7 @@
 use plan::unit::{Bytes, duration};
 use record::Histogram;
 use record::attack::{
-    Asked, Attackers, Held, Newcomers, Ratio, Ratios, Sheet, Stage, Stages, Verdict,
+    AttackSettings, Attackers, Held, Newcomers, Ratio, Ratios, Sheet, Stage, Stages, Verdict,
 };
 use record::run::Figure;
 
@@ -122,7 +122,7 @@ fn order_statistics(histogram: &Histogram, quantile: f64) -> Option<(f64, f64)> 
 }
 
 /// Why the attackers themselves were the limit, if they were: on a machine with so many cores.
-fn limits(attackers: &Attackers, asked: &Asked, cores: Option<u64>) -> Vec<String> {
+fn limits(attackers: &Attackers, asked: &AttackSettings, cores: Option<u64>) -> Vec<String> {
     let mut all = Vec::new();
     if attackers.latest_ns > LATE_NS {
         all.push(format!(
@@ -153,7 +153,7 @@ fn limits(attackers: &Attackers, asked: &Asked, cores: Option<u64>) -> Vec<Strin
     all
 }
 
-fn verdict(seen: &Stages, asked: &Asked, interrupted: bool) -> (Verdict, Vec<String>) {
+fn verdict(seen: &Stages, asked: &AttackSettings, interrupted: bool) -> (Verdict, Vec<String>) {
     let mut told = Vec::new();
     let refused = refusals(seen, &mut told);
     let doubted = [&seen.calm, &seen.attacked];
@@ -267,7 +267,12 @@ fn refusals(seen: &Stages, told: &mut Vec<String>) -> bool {
 
 /// How many times as long good clients waited, if that is many. Where the good client was the limit itself all of the
 /// interval has to be beyond what is slow.
-fn slowed(seen: &Stages, asked: &Asked, doubted: bool, told: &mut Vec<String>) -> Option<f64> {
+fn slowed(
+    seen: &Stages,
+    asked: &AttackSettings,
+    doubted: bool,
+    told: &mut Vec<String>,
+) -> Option<f64> {
     let least = if doubted { asked.slow } else { 1.0 };
     let long = |it: &Figure<Ratio>| {
         let it = *it.known()?;
@@ -303,7 +308,7 @@ fn starved(seen: &Stages, doubted: bool, told: &mut Vec<String>) -> Option<f64> 
 }
 
 /// Whether p99 was much longer, and there is no saying how well that is known: of few Reads it is one of them.
-fn too_few(seen: &Stages, asked: &Asked, told: &mut Vec<String>) -> bool {
+fn too_few(seen: &Stages, asked: &AttackSettings, told: &mut Vec<String>) -> bool {
     let known = seen.ratios.iter().find(|it| it.quantile == 0.99);
     if known.is_some_and(|it| it.attacked.known().is_some()) {
         return false;
@@ -342,14 +347,14 @@ fn times(it: Ratio) -> String {
 }
 
 /// Memory that was taken and did not come back.
-fn left(memory: &Held, asked: &Asked) -> Option<u64> {
+fn left(memory: &Held, asked: &AttackSettings) -> Option<u64> {
     let left = memory.left()?;
     let before = *memory.before.known()?;
     (left >= asked.left_bytes && left as f64 > GROWN * before as f64).then_some(left)
 }
 
 /// What else should be known.
-fn notes(seen: &Stages, asked: &Asked, told: &mut Vec<String>) {
+fn notes(seen: &Stages, asked: &AttackSettings, told: &mut Vec<String>) {
     let attackers = &seen.attackers;
     if (attackers.made as f64) < MADE * attackers.planned as f64 {
         told.push(format!(

@@ -48,7 +48,7 @@ pub use budget::budgets;
 pub use confidence::{effective_samples, needed_for, quantile_interval};
 pub use exit::Exit;
 pub use line::Line;
-pub use places::{Came, NotOfOneTime, Places};
+pub use places::{ListenerCounts, NotOfOneTime, Places};
 pub use pubsub::{delivered, expired, pubsub};
 pub use shape::Shape;
 pub use slope::Slope;

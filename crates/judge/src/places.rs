@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// What a listener counted of what was published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Came {
+pub struct ListenerCounts {
     /// NetworkMessages.
     pub datagrams: u64,
     /// Of them those that could not be read.
@@ -66,7 +66,7 @@ impl Places {
     ///
     /// # Errors
     /// More came than was sent.
-    pub fn of(sent: &Sendings, came: &Came) -> Result<Self, NotOfOneTime> {
+    pub fn of(sent: &Sendings, came: &ListenerCounts) -> Result<Self, NotOfOneTime> {
         let each = sent.each;
         let once = sent.messages.saturating_sub(sent.copies);
         let read = came.datagrams.saturating_sub(came.unread);
@@ -111,14 +111,14 @@ impl Places {
             refused: sent.refused,
             ..Sendings::default()
         };
-        let came = Came {
+        let came = ListenerCounts {
             datagrams: heard.datagrams,
             unread: heard.unreadable(),
             messages: heard.messages,
             repeated: heard.repeated,
             late: heard.late,
             socket_drops: heard.socket_drops.known().copied(),
-            ..Came::default()
+            ..ListenerCounts::default()
         };
         let all = Self::of(&sendings, &came).ok()?;
         // The first and the last are missing as all others are.
@@ -158,9 +158,9 @@ mod tests {
 
     /// Two DataSetMessages in each of the messages that came: ten were corrupt, four the listener's socket threw away,
     /// six were lost on the way, five came twice, seven late.
-    fn came() -> Came {
+    fn came() -> ListenerCounts {
         let datagrams = 1000 - 4 - 6;
-        Came {
+        ListenerCounts {
             datagrams,
             unread: 10,
             replayed: 0,
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_secured_message_that_comes_again_is_repeated() {
-        let came = Came {
+        let came = ListenerCounts {
             unread: 15,
             replayed: 5,
             repeated: 0,

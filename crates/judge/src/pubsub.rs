@@ -2,7 +2,8 @@
 
 use plan::unit::duration::show_ns;
 use record::run::{
-    About, Delivered, Figure, KeyUse, Kind, Listener, Phase, PubSub, Published, Subscribed, Verdict,
+    Delivered, EvidenceTopic, Figure, KeyUse, Kind, Listener, Phase, PubSub, Published, Subscribed,
+    Verdict,
 };
 
 /// The verdict of a phase with PubSub; `interrupted` if it ended before its time.
@@ -22,7 +23,7 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
         let text = format!("none of {came} {all_of_them} could be read: {why}");
         find(
             Kind::Failed,
-            About::AllFailed,
+            EvidenceTopic::AllFailed,
             text,
             "look at keys and security of both ends",
         );
@@ -43,11 +44,11 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
                  firewalls"
             }
         };
-        find(Kind::Incomplete, About::NothingCame, text, advice);
+        find(Kind::Incomplete, EvidenceTopic::NothingCame, text, advice);
     }
     if interrupted {
         let text = "it ended before its time".to_owned();
-        find(Kind::Incomplete, About::EndedEarly, text, "");
+        find(Kind::Incomplete, EvidenceTopic::EndedEarly, text, "");
     }
     if let Some(sent) = &told.published {
         if let Some(broker) = &sent.broker {
@@ -59,7 +60,7 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
             let text = format!("the kernel refused {} of {all} {all_of_them}", sent.refused);
             find(
                 Kind::Incomplete,
-                About::FewerRequests,
+                EvidenceTopic::FewerRequests,
                 text,
                 "a longer interval, or fewer signals",
             );
@@ -68,7 +69,7 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
             let text = expired(keys, all_of_them);
             find(
                 Kind::Incomplete,
-                About::Outage,
+                EvidenceTopic::Outage,
                 text,
                 "the key service's own log",
             );
@@ -77,7 +78,7 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
             let text =
                 format!("1 of 100 cycles began {late} late or more, at an interval of {interval}");
             let advice = "a longer interval, or fewer other programs on this machine";
-            find(Kind::GeneratorLimited, About::Pacer, text, advice);
+            find(Kind::GeneratorLimited, EvidenceTopic::Pacer, text, advice);
         }
     }
     if let Some((kind, about, text, advice)) = subscribed(told) {
@@ -89,14 +90,19 @@ pub fn pubsub(phase: &Phase, told: &PubSub, interrupted: bool) -> Verdict {
         );
         let advice =
             "a larger receive_buffer (and perhaps sysctl net.core.rmem_max), or fewer listeners";
-        find(Kind::GeneratorLimited, About::ReceiveDelay, text, advice);
+        find(
+            Kind::GeneratorLimited,
+            EvidenceTopic::ReceiveDelay,
+            text,
+            advice,
+        );
     }
     verdict.notes = notes(told, came, unreadable);
     verdict
 }
 
 /// What is found, what it is about, in words, and what to do.
-type Finding = (Kind, About, String, &'static str);
+type Finding = (Kind, EvidenceTopic, String, &'static str);
 
 /// What a broker did not take, or did not say, of so many messages.
 pub fn delivered(it: &Delivered, all: u64) -> Vec<Finding> {
@@ -110,8 +116,8 @@ pub fn delivered(it: &Delivered, all: u64) -> Vec<Finding> {
             it.socket_full
         );
         let about = match it.window_full {
-            0 => About::SocketFull,
-            _ => About::Behind,
+            0 => EvidenceTopic::SocketFull,
+            _ => EvidenceTopic::Behind,
         };
         let advice = "a longer interval, another QoS, or a faster broker";
         found.push((Kind::ServerSaturated, about, text, advice));
@@ -120,7 +126,7 @@ pub fn delivered(it: &Delivered, all: u64) -> Vec<Finding> {
         let why = it.refused_because.as_deref().unwrap_or("without a reason");
         let text = format!("the broker refused {} of {all} messages: {why}", it.refused);
         let advice = "what its rules let this user publish";
-        found.push((Kind::Incomplete, About::FewerRequests, text, advice));
+        found.push((Kind::Incomplete, EvidenceTopic::FewerRequests, text, advice));
     }
     match it.lost_connections.first() {
         Some(why) => {
@@ -130,7 +136,7 @@ pub fn delivered(it: &Delivered, all: u64) -> Vec<Finding> {
             );
             found.push((
                 Kind::Incomplete,
-                About::Outage,
+                EvidenceTopic::Outage,
                 text,
                 "the broker's own log",
             ));
@@ -141,7 +147,7 @@ pub fn delivered(it: &Delivered, all: u64) -> Vec<Finding> {
                 it.unacknowledged
             );
             let advice = "a longer interval, or a faster broker";
-            found.push((Kind::Incomplete, About::Unanswered, text, advice));
+            found.push((Kind::Incomplete, EvidenceTopic::Unanswered, text, advice));
         }
         None => {}
     }
@@ -171,7 +177,7 @@ fn subscribed(told: &PubSub) -> Option<Finding> {
     );
     Some((
         Kind::Incomplete,
-        About::LostSessions,
+        EvidenceTopic::LostSessions,
         text,
         "the broker's own log",
     ))
@@ -272,7 +278,7 @@ mod tests {
         }
     }
 
-    fn kind(phase: &Phase, told: &PubSub) -> (Kind, Vec<About>) {
+    fn kind(phase: &Phase, told: &PubSub) -> (Kind, Vec<EvidenceTopic>) {
         let verdict = pubsub(phase, told, false);
         (verdict.kind, verdict.about)
     }
@@ -282,9 +288,12 @@ mod tests {
         let good = heard(vec![listener(100, 0)]);
         assert_eq!(kind(&phase(900_000), &good), (Kind::Valid, vec![]));
         let limited = |about| (Kind::GeneratorLimited, vec![about]);
-        assert_eq!(kind(&phase(1_100_000), &good), limited(About::Pacer));
+        assert_eq!(
+            kind(&phase(1_100_000), &good),
+            limited(EvidenceTopic::Pacer)
+        );
         let full = heard(vec![listener(90, 10), listener(100, 0)]);
-        assert_eq!(kind(&phase(0), &full), limited(About::ReceiveDelay));
+        assert_eq!(kind(&phase(0), &full), limited(EvidenceTopic::ReceiveDelay));
     }
 
     #[test]
@@ -318,7 +327,7 @@ mod tests {
         assert_eq!(verdict.evidence, ["nothing came to 1 of 2 listeners"]);
         // Who ended it at once did not wait for the first datagram.
         let verdict = pubsub(&phase(0), &told, true);
-        assert_eq!(verdict.about, [About::EndedEarly]);
+        assert_eq!(verdict.about, [EvidenceTopic::EndedEarly]);
     }
 
     #[test]
@@ -364,7 +373,7 @@ mod tests {
                     ..Delivered::default()
                 },
                 Kind::ServerSaturated,
-                About::Behind,
+                EvidenceTopic::Behind,
             ),
             (
                 Delivered {
@@ -372,7 +381,7 @@ mod tests {
                     ..Delivered::default()
                 },
                 Kind::ServerSaturated,
-                About::SocketFull,
+                EvidenceTopic::SocketFull,
             ),
             (
                 Delivered {
@@ -380,7 +389,7 @@ mod tests {
                     ..Delivered::default()
                 },
                 Kind::Incomplete,
-                About::FewerRequests,
+                EvidenceTopic::FewerRequests,
             ),
             (
                 Delivered {
@@ -388,7 +397,7 @@ mod tests {
                     ..Delivered::default()
                 },
                 Kind::Incomplete,
-                About::Unanswered,
+                EvidenceTopic::Unanswered,
             ),
             (
                 Delivered {
@@ -396,7 +405,7 @@ mod tests {
                     ..Delivered::default()
                 },
                 Kind::Incomplete,
-                About::Outage,
+                EvidenceTopic::Outage,
             ),
         ] {
             assert_eq!(self::kind(&phase(0), &with(broker)), (kind, vec![about]));
@@ -406,7 +415,7 @@ mod tests {
             it.lost_connections = vec!["the broker closed the connection".into()];
         }
         let found = kind(&phase(0), &away);
-        assert_eq!(found, (Kind::Incomplete, vec![About::LostSessions]));
+        assert_eq!(found, (Kind::Incomplete, vec![EvidenceTopic::LostSessions]));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::passage::{Outcome, Passage};
+use crate::link_direction::{LinkDirection, Outcome};
 use crate::spec::Direction;
 
 /// One direction of a link. Packets are a number of bytes and whatever the caller wants back when they arrive.
@@ -11,7 +11,7 @@ use crate::spec::Direction;
 /// Times never go back: a caller that comes with an earlier one than before is taken to come now.
 #[derive(Debug)]
 pub struct Path<T> {
-    passage: Passage,
+    passage: LinkDirection,
     pushed: u64,
     under_way: BinaryHeap<Reverse<UnderWay>>,
     packets: Slots<T>,
@@ -29,7 +29,7 @@ impl<T: Clone> Path<T> {
     /// A path; `which` tells the paths of one seed apart.
     pub fn new(direction: Direction, seed: u64, which: u64) -> Self {
         Self {
-            passage: Passage::new(direction, seed, which),
+            passage: LinkDirection::new(direction, seed, which),
             pushed: 0,
             under_way: BinaryHeap::new(),
             packets: Slots::default(),

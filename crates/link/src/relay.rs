@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use plan::unit::duration::nanos;
 
-use crate::passage::Outcome;
+use crate::link_direction::Outcome;
 use crate::path::Path;
 use crate::spec::{Direction, Spec};
 use crate::stream::{HEADERS, Part, SEGMENT, Stream};
@@ -85,7 +85,7 @@ pub struct Relay {
 struct Lane {
     direction: Direction,
     path: Path<Packet>,
-    again: Vec<Again>,
+    again: Vec<LostPacket>,
     tally: Tally,
 }
 
@@ -98,7 +98,7 @@ struct Packet {
 
 /// A packet that did not arrive.
 #[derive(Debug)]
-struct Again {
+struct LostPacket {
     packet: Packet,
     at: u64,
     tries: u32,
@@ -385,7 +385,7 @@ impl Lane {
             true => 0,
             false => lost_at - now + back,
         };
-        self.again.push(Again {
+        self.again.push(LostPacket {
             packet,
             at: now.saturating_add(timeout).saturating_add(round_trip),
             tries,

@@ -25,7 +25,7 @@ pub const MOST: u64 = 10_000;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
+pub enum DiagnosticsRequest {
     /// Server and sessions.
     Sessions(Plant),
     /// Server alone, where there are too many sessions.
@@ -51,10 +51,10 @@ impl Plant {
 }
 
 /// The request for it.
-pub fn request(about: About, request_header: RequestHeader) -> ReadRequest {
+pub fn request(about: DiagnosticsRequest, request_header: RequestHeader) -> ReadRequest {
     use VariableId as V;
     let (nodes, plant): (&[V], _) = match about {
-        About::Sessions(plant) => (
+        DiagnosticsRequest::Sessions(plant) => (
             &[
                 V::Server_ServerDiagnostics_EnabledFlag,
                 V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
@@ -62,14 +62,14 @@ pub fn request(about: About, request_header: RequestHeader) -> ReadRequest {
             ],
             plant,
         ),
-        About::Server(plant) => (
+        DiagnosticsRequest::Server(plant) => (
             &[
                 V::Server_ServerDiagnostics_EnabledFlag,
                 V::Server_ServerDiagnostics_ServerDiagnosticsSummary,
             ],
             plant,
         ),
-        About::Subscriptions => (
+        DiagnosticsRequest::Subscriptions => (
             &[V::Server_ServerDiagnostics_SubscriptionDiagnosticsArray],
             Plant::default(),
         ),
@@ -96,10 +96,14 @@ pub struct Look {
 
 impl Look {
     /// What an answer tells, or why it tells nothing.
-    pub fn of(about: About, answer: Result<ReadResponse, StatusCode>) -> Result<Self, String> {
+    pub fn of(
+        about: DiagnosticsRequest,
+        answer: Result<ReadResponse, StatusCode>,
+    ) -> Result<Self, String> {
         let mut values = values(answer)?;
         let internals = match about {
-            About::Sessions(Plant(Some(_))) | About::Server(Plant(Some(_))) => values.pop(),
+            DiagnosticsRequest::Sessions(Plant(Some(_)))
+            | DiagnosticsRequest::Server(Plant(Some(_))) => values.pop(),
             _ => None,
         };
         let mut values = values.into_iter();

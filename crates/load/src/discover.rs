@@ -22,16 +22,16 @@ pub struct Discovered {
     /// As typed.
     pub url: String,
     /// FindServers: applications that it knows, itself among them.
-    pub servers: Asked<Server>,
+    pub servers: ServiceAnswers<Server>,
     /// GetEndpoints: its own endpoints.
-    pub endpoints: Asked<Offer>,
+    pub endpoints: ServiceAnswers<Offer>,
     /// FindServersOnNetwork: what it has heard of; most servers do not have this service.
-    pub network: Asked<OnNetwork>,
+    pub network: ServiceAnswers<OnNetwork>,
 }
 
 /// The answers to one service.
 #[derive(Debug, Clone, Serialize)]
-pub struct Asked<T> {
+pub struct ServiceAnswers<T> {
     /// The last answer.
     pub found: Vec<T>,
     /// Why there is none.
@@ -123,8 +123,8 @@ struct Raw<T> {
 }
 
 impl<T> Raw<T> {
-    fn map<U, I: Iterator<Item = U>>(self, list: impl FnOnce(T) -> I) -> Asked<U> {
-        Asked {
+    fn map<U, I: Iterator<Item = U>>(self, list: impl FnOnce(T) -> I) -> ServiceAnswers<U> {
+        ServiceAnswers {
             found: self
                 .last
                 .map(|last| list(last).collect())

@@ -12,7 +12,7 @@ use record::average::median_ns;
 use serde::Serialize;
 use wire::types::{ReadRequest, ReadResponse};
 
-use crate::access::{About, Access, AccessError, Endpoint, Opening, Reads, Session};
+use crate::access::{Access, AccessError, Endpoint, Opening, Reads, ServerFacts, Session};
 use crate::transport::{CallError, Steps, TransportStep};
 
 /// Everything a probe found out.
@@ -35,7 +35,7 @@ pub struct Probe {
     /// The user it was activated for.
     pub user: String,
     /// What the server says of itself.
-    pub about: About,
+    pub about: ServerFacts,
     /// What connection and session agreed on.
     pub agreed: Agreed,
     /// How long the steps took.
@@ -143,7 +143,7 @@ pub fn probe(access: &Access, repeat: usize) -> Result<Probe, AccessError> {
     let mut steps = Steps::new();
     let opening = access.discover()?;
     let mut session = open(access, &opening, &mut steps)?;
-    let about = About::ask(&mut session).map_err(first_read)?;
+    let about = ServerFacts::ask(&mut session).map_err(first_read)?;
     let mut probe = describe(access, &opening, &session, about);
     session.close(&mut steps)?;
     runs.push(steps);
@@ -170,7 +170,7 @@ pub(crate) fn first_read(error: CallError) -> AccessError {
     AccessError::Call { step, error }
 }
 
-fn describe(access: &Access, opening: &Opening, session: &Session, about: About) -> Probe {
+fn describe(access: &Access, opening: &Opening, session: &Session, about: ServerFacts) -> Probe {
     let limits = session.link().connection().limits();
     let shared = session.link().connection().is_shared();
     let chunks = |bytes| if shared { 0 } else { bytes };

@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use link::{Outcome, Passage, Spec};
+use link::{LinkDirection, Outcome, Spec};
 use load::packet_link::{FAR, PacketLink, Settings};
 
 /// A link, or nothing where this user may not have one.
@@ -80,7 +80,7 @@ fn ms(n: u64) -> Duration {
 /// Which of the first packets upwards are lost with this seed.
 fn lost(spec: &str, seed: u64, first: usize) -> Vec<bool> {
     let spec: Spec = spec.parse().unwrap();
-    let mut passage = Passage::new(spec.up, seed, 0);
+    let mut passage = LinkDirection::new(spec.up, seed, 0);
     let fate = (0..first).map(|n| passage.pass(n as u64, 100).0);
     fate.map(|it| matches!(it, Outcome::Lost { .. })).collect()
 }

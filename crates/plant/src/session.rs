@@ -72,11 +72,11 @@ impl SessionKey {
 
 /// In which loops those sessions live that moved from the one that made them.
 #[derive(Debug, Default)]
-pub struct Homes {
+pub struct MovedSessions {
     moved: Mutex<FxHashMap<SessionKey, u8>>,
 }
 
-impl Homes {
+impl MovedSessions {
     /// The loop where a session lives, if it still does.
     pub fn of(&self, key: &SessionKey) -> u8 {
         let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);

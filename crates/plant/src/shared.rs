@@ -20,7 +20,7 @@ use crate::refused::RefusalLog;
 use crate::security_group::SecurityGroups;
 use crate::server_nodes::publish_subscribe::Publisher;
 use crate::server_nodes::server_object::Own;
-use crate::session::Homes;
+use crate::session::MovedSessions;
 use crate::space::Space;
 use crate::space::event::Audit;
 use crate::status::Status;
@@ -39,7 +39,7 @@ pub struct Shared {
     /// The servers that registered here.
     pub directory: Directory,
     /// Where sessions live that moved.
-    pub homes: Homes,
+    pub homes: MovedSessions,
     pub faults: Faults,
     /// What is published.
     pub publishers: Vec<Arc<Publisher>>,
@@ -102,7 +102,7 @@ impl Shared {
             workings: own.workings,
             register: own.register,
             directory: Directory::default(),
-            homes: Homes::default(),
+            homes: MovedSessions::default(),
             faults: Faults::default(),
             publishers: own.publishers,
             security_groups: SecurityGroups::new(&config.security_groups, random),

@@ -11,7 +11,7 @@ pub struct SlotId {
 
 /// A request that is answered later.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct PendingRequest {
     pub link: SlotId,
     pub id: RequestId,
     pub handle: u32,

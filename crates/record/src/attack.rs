@@ -30,7 +30,7 @@ pub struct Sheet {
     /// What it was measured on.
     pub machine: Fingerprint,
     /// What was asked for.
-    pub asked: Asked,
+    pub asked: AttackSettings,
     /// Ctrl-C came before the end.
     pub interrupted: bool,
     /// Why nothing more was tried, where the server was gone.
@@ -45,7 +45,7 @@ pub struct Sheet {
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct AttackSettings {
     /// How long it is calm, attacked, and calm again.
     pub step_ns: u64,
     /// Attacks a second.

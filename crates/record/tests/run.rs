@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use record::run::{
-    About, Bottleneck, Candidate, ClockBound, CoreCourse, CounterUsage, CpuCourse, Destination,
-    Energy, EventCount, Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind, Limiter,
-    LinkCourse, LinkTest, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside, Part, Phase,
-    PowerCourse, Product, PubSub, Published, ReadError, Sign, SocketUsage, Source, Target,
-    ThreadCounters, ThreadCourse, ThreadUsage, Throughput, TokenUse, Trip, Unread, Usage,
+    Bottleneck, Candidate, ClockBound, CoreCourse, CounterUsage, CpuCourse, Destination, Energy,
+    EventCount, EvidenceTopic, Expectation, Figure, Finding, Fingerprint, GapOf, KeyUse, Kind,
+    Limiter, LinkCourse, LinkTest, LinkUsage, Listener, Mark, Mean, Means, Observing, Outside,
+    Part, Phase, PowerCourse, Product, PubSub, Published, ReadError, Sign, SocketUsage, Source,
+    Target, ThreadCounters, ThreadCourse, ThreadUsage, Throughput, TokenUse, Trip, Unread, Usage,
     UsageSeries, Verdict, WarmUp, WriteError,
 };
 use record::{Lateness, Ledger, Run, Tally, Times, Timestamp};
@@ -334,7 +334,7 @@ fn full() -> Run {
     phase.verdict = Verdict {
         kind: Kind::ServerSaturated,
         evidence: vec!["one".to_owned()],
-        about: vec![About::Behind],
+        about: vec![EvidenceTopic::Behind],
         advice: vec!["two".to_owned()],
         notes: vec!["three".to_owned()],
     };

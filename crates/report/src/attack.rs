@@ -6,7 +6,7 @@ use record::attack::{Attacked, Attackers, Held, Ratio, Sheet, Stage, Stages, Ver
 use record::run::Figure;
 
 use crate::page::{Page, WIDTH, clean, counted, cut, grouped};
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 
 /// The sheet: a table of all kinds, then what is to be said of each.
 pub fn attack(sheet: &Sheet, style: Style) -> String {
@@ -36,14 +36,14 @@ pub fn attack(sheet: &Sheet, style: Style) -> String {
     if let Some(why) = &sheet.gone {
         page.inked_row(
             "SERVER GONE",
-            Ink::Bad,
+            TextStyle::Bad,
             &format!("{why}; nothing more was tried"),
         );
     }
     if let Some(why) = &sheet.failed {
         page.inked_row(
             "FAILED",
-            Ink::Bad,
+            TextStyle::Bad,
             &format!("{why}; nothing more was tried"),
         );
     }
@@ -53,16 +53,18 @@ pub fn attack(sheet: &Sheet, style: Style) -> String {
     page.finish()
 }
 
-pub(crate) const fn ink(verdict: Verdict) -> Ink {
+pub(crate) const fn ink(verdict: Verdict) -> TextStyle {
     match verdict {
-        Verdict::Unharmed => Ink::Good,
-        Verdict::NotTried => Ink::Faint,
-        Verdict::Interrupted | Verdict::GeneratorLimited | Verdict::TooFewReads => Ink::Warning,
+        Verdict::Unharmed => TextStyle::Good,
+        Verdict::NotTried => TextStyle::Faint,
+        Verdict::Interrupted | Verdict::GeneratorLimited | Verdict::TooFewReads => {
+            TextStyle::Warning
+        }
         Verdict::LeftBehind { .. }
         | Verdict::Slowed { .. }
         | Verdict::Starved { .. }
         | Verdict::RefusedGoodClients
-        | Verdict::Died => Ink::Bad,
+        | Verdict::Died => TextStyle::Bad,
     }
 }
 

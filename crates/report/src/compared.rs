@@ -11,7 +11,7 @@ use crate::hosts::{Agent, of_side};
 use crate::metric::{changed_by, kind, probability};
 use crate::page::{Page, WIDTH, clean, counted, cut};
 use crate::points::{Named, Points, labelled, names, phases};
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 use crate::trend::{Occasion, Trend, occasion, says_nothing};
 
 /// What was compared, and what came of it.
@@ -397,11 +397,11 @@ pub(crate) fn remark(it: &Comparison) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-pub(crate) fn ink(outcome: Outcome) -> Ink {
+pub(crate) fn ink(outcome: Outcome) -> TextStyle {
     match outcome {
-        Outcome::Better | Outcome::Same => Ink::Good,
-        Outcome::Worse | Outcome::NotComparable => Ink::Bad,
-        Outcome::CannotTell { .. } => Ink::Warning,
+        Outcome::Better | Outcome::Same => TextStyle::Good,
+        Outcome::Worse | Outcome::NotComparable => TextStyle::Bad,
+        Outcome::CannotTell { .. } => TextStyle::Warning,
     }
 }
 
@@ -422,18 +422,22 @@ pub fn screen(compared: &Compared, style: Style) -> String {
         let at = if label.is_empty() { "" } else { ": " };
         page.inked_row(
             "failure",
-            Ink::Bad,
+            TextStyle::Bad,
             &format!("{}{at}{}", clean(label), failure.told),
         );
     }
     if let Some(single) = compared.single() {
-        page.inked_row("note", Ink::Warning, single);
+        page.inked_row("note", TextStyle::Warning, single);
     }
     for doubt in &compared.doubts {
-        page.inked_row("note", Ink::Warning, doubt);
+        page.inked_row("note", TextStyle::Warning, doubt);
     }
     for alone in &compared.alone {
-        page.inked_row("note", Ink::Warning, &format!("only on one side: {alone}"));
+        page.inked_row(
+            "note",
+            TextStyle::Warning,
+            &format!("only on one side: {alone}"),
+        );
     }
     for at in &compared.points {
         page.gap();
@@ -442,7 +446,7 @@ pub fn screen(compared: &Compared, style: Style) -> String {
             true => runs,
             false => format!("{}, {runs}", clean(&at.label)),
         };
-        page.line(&style.ink(Ink::Bold, cut(&label, WIDTH)));
+        page.line(&style.ink(TextStyle::Bold, cut(&label, WIDTH)));
         page.line(&format!(
             "{:METRIC$}{:>10}{:>10}{:>9}{:>20}{:>8}{:>7}  {}",
             "", "base", "new", "change", "95 % interval", "p", "delta", "verdict"

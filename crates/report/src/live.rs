@@ -10,7 +10,7 @@ use record::notification_ledger::Stretch;
 use record::underway::{News, Underway};
 
 use crate::page::{WIDTH, counted, cut, grouped};
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 
 /// What a phase is doing right now, from the intervals that its cores have closed.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl Live {
     fn bad(&self, count: u64, words: String) -> String {
         match count {
             0 => words,
-            _ => self.style.ink(Ink::Bad, words),
+            _ => self.style.ink(TextStyle::Bad, words),
         }
     }
 

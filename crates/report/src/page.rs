@@ -1,6 +1,6 @@
 //! Lines that are never wider than the page.
 
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 
 /// No line is wider.
 pub const WIDTH: usize = 100;
@@ -44,10 +44,10 @@ impl Page {
 
     /// A label and what it stands for, on as many lines as it takes.
     pub(crate) fn row(&mut self, label: &str, text: &str) {
-        self.inked_row(label, Ink::Faint, text);
+        self.inked_row(label, TextStyle::Faint, text);
     }
 
-    pub(crate) fn inked_row(&mut self, label: &str, ink: Ink, text: &str) {
+    pub(crate) fn inked_row(&mut self, label: &str, ink: TextStyle, text: &str) {
         let label = cut(&clean(label), LABEL - 1);
         let pad = LABEL - label.chars().count();
         let mut first = Some(format!("{}{:pad$}", self.style.ink(ink, &label), ""));
@@ -61,7 +61,7 @@ impl Page {
     pub(crate) fn interrupted(&mut self) {
         self.inked_row(
             "INTERRUPTED",
-            Ink::Bad,
+            TextStyle::Bad,
             "what was not measured by then is missing",
         );
     }

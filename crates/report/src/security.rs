@@ -5,7 +5,7 @@ use record::run::Figure;
 use record::security::{Handshakes, Outcome, Rights, Sheet, Size, Spread, Way};
 
 use crate::page::{Page, WIDTH, clean, cut};
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 
 /// The sheet, the table of policies first and what should be mended last.
 pub fn security(sheet: &Sheet, style: Style) -> String {
@@ -24,7 +24,11 @@ pub fn security(sheet: &Sheet, style: Style) -> String {
     page.gap();
     for way in &sheet.ways {
         if let Some(why) = &way.failed {
-            page.inked_row("failed", Ink::Bad, &format!("{}: {why}", way.security));
+            page.inked_row(
+                "failed",
+                TextStyle::Bad,
+                &format!("{}: {why}", way.security),
+            );
         }
     }
     for way in &sheet.ways {
@@ -33,16 +37,16 @@ pub fn security(sheet: &Sheet, style: Style) -> String {
         {
             let clients = crate::page::counted(seen.failed, "client", "clients");
             let text = format!("{}: handshakes, {clients}: {why}", way.security);
-            page.inked_row("not let in", Ink::Warning, &text);
+            page.inked_row("not let in", TextStyle::Warning, &text);
         }
     }
     users(&mut page, sheet);
     page.gap();
     for refusal in &sheet.refusals {
         let ink = match refusal.outcome {
-            Outcome::Refused => Ink::Good,
-            Outcome::Accepted => Ink::Bad,
-            Outcome::NotTried => Ink::Faint,
+            Outcome::Refused => TextStyle::Good,
+            Outcome::Accepted => TextStyle::Bad,
+            Outcome::NotTried => TextStyle::Faint,
         };
         let text = format!("{}: {}", refusal.what, refusal.told);
         page.inked_row(refusal.outcome.name(), ink, &text);
@@ -50,7 +54,7 @@ pub fn security(sheet: &Sheet, style: Style) -> String {
     page.row("anonymous", &rights(&sheet.rights));
     page.gap();
     for warning in &sheet.warnings {
-        page.inked_row("warning", Ink::Warning, &warning.what);
+        page.inked_row("warning", TextStyle::Warning, &warning.what);
         page.row("  cure", &warning.cure);
     }
     if sheet.warnings.is_empty() && !sheet.interrupted {

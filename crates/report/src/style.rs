@@ -11,7 +11,7 @@ pub struct Style {
 
 /// How a word stands out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum TextStyle {
     Good,
     Warning,
     Bad,
@@ -38,13 +38,13 @@ impl Style {
         }
     }
 
-    pub(crate) fn ink(self, ink: Ink, text: impl Display) -> String {
+    pub(crate) fn ink(self, ink: TextStyle, text: impl Display) -> String {
         let code = match ink {
-            Ink::Good => "1;32",
-            Ink::Warning => "1;33",
-            Ink::Bad => "1;31",
-            Ink::Bold => "1",
-            Ink::Faint => "2",
+            TextStyle::Good => "1;32",
+            TextStyle::Warning => "1;33",
+            TextStyle::Bad => "1;31",
+            TextStyle::Bold => "1",
+            TextStyle::Faint => "2",
         };
         match self.colour {
             true => format!("\x1b[{code}m{text}\x1b[0m"),

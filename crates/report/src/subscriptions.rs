@@ -6,15 +6,15 @@ use record::run::{EventsHeard, Figure, First, Incident, Outcome, Phase, Subscrip
 
 use crate::page::{Page, counted, grouped};
 use crate::steps;
-use crate::style::Ink;
+use crate::style::TextStyle;
 use crate::table;
 
 /// The first word of the accounting, and what became of what did not come.
 pub(crate) fn accounting(page: &mut Page, told: &Subscriptions) {
     let ink = match told.outcome {
-        Outcome::Lossless => Ink::Good,
-        Outcome::NothingMissing => Ink::Bold,
-        Outcome::Stalled | Outcome::Lost => Ink::Bad,
+        Outcome::Lossless => TextStyle::Good,
+        Outcome::NothingMissing => TextStyle::Bold,
+        Outcome::Stalled | Outcome::Lost => TextStyle::Bad,
     };
     page.inked_row(told.outcome.name(), ink, &said(told));
     for found in told.causes.iter().filter(|found| is_loss(found)) {

@@ -11,7 +11,7 @@ use record::run::{
 use crate::bottleneck::limited_by;
 use crate::hosts::{clock, of_phase};
 use crate::page::{Page, WIDTH, clean, counted, cut, cut_inside, grouped};
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 use crate::workload::sentence;
 use crate::{diagnostics, internals, pubsub, resources, subscriptions, table};
 
@@ -27,7 +27,7 @@ pub(crate) fn plan_of(run: &Run) -> Option<Plan> {
 pub fn summary(run: &Run, style: Style) -> String {
     let mut page = Page::new(style);
     if run.is_simulated() {
-        page.line(&style.ink(Ink::Warning, SIMULATED));
+        page.line(&style.ink(TextStyle::Warning, SIMULATED));
     }
     let only = match run.phases.as_slice() {
         [only] => only.bottleneck.as_ref(),
@@ -40,11 +40,11 @@ pub fn summary(run: &Run, style: Style) -> String {
         subscriptions::accounting(&mut page, told);
     }
     for mark in &run.marks {
-        page.inked_row("note", Ink::Warning, marked(*mark));
+        page.inked_row("note", TextStyle::Warning, marked(*mark));
     }
     let notes = run.verdict.notes.iter().chain(&run.notes);
     for note in notes {
-        page.inked_row("note", Ink::Warning, note);
+        page.inked_row("note", TextStyle::Warning, note);
     }
     page.gap();
     if !run.tags.is_empty() {
@@ -58,7 +58,7 @@ pub fn summary(run: &Run, style: Style) -> String {
     for (i, phase) in run.phases.iter().enumerate() {
         if run.phases.len() > 1 {
             page.gap();
-            page.line(&style.ink(Ink::Bold, cut(&clean(&phase.name), WIDTH)));
+            page.line(&style.ink(TextStyle::Bold, cut(&clean(&phase.name), WIDTH)));
             verdict(&mut page, &phase.verdict, phase.bottleneck.as_ref(), style);
             if let Some(told) = &phase.subscriptions {
                 subscriptions::accounting(&mut page, told);
@@ -135,11 +135,11 @@ fn verdict(page: &mut Page, verdict: &Verdict, limit: Option<&Bottleneck>, style
     }
 }
 
-pub(crate) const fn ink(kind: Kind) -> Ink {
+pub(crate) const fn ink(kind: Kind) -> TextStyle {
     match kind {
-        Kind::Valid => Ink::Good,
-        Kind::ServerSaturated | Kind::Unsteady => Ink::Warning,
-        Kind::GeneratorLimited | Kind::Incomplete | Kind::Failed => Ink::Bad,
+        Kind::Valid => TextStyle::Good,
+        Kind::ServerSaturated | Kind::Unsteady => TextStyle::Warning,
+        Kind::GeneratorLimited | Kind::Incomplete | Kind::Failed => TextStyle::Bad,
     }
 }
 
@@ -285,8 +285,8 @@ fn measured(page: &mut Page, run: &Run, phase: &Phase) {
     }
     for expectation in &phase.expectations {
         let (word, ink) = match expectation.met {
-            true => ("met", Ink::Good),
-            false => ("not met", Ink::Bad),
+            true => ("met", TextStyle::Good),
+            false => ("not met", TextStyle::Bad),
         };
         page.inked_row(word, ink, &outcome(expectation));
         let of_it = |it: &&Budget| it.expected == expectation.expected;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::metric::{changed_by, geometric_if_positive, kind, probability};
 use crate::page::{Page, clean};
 use crate::points::Named;
-use crate::style::Ink;
+use crate::style::TextStyle;
 
 /// A metric over the occasions on which it was measured.
 #[derive(Debug)]
@@ -152,8 +152,8 @@ impl Trend {
     pub(crate) fn put_changes(&self, page: &mut Page) {
         for change in &self.changes {
             let ink = match self.is_worse(change) {
-                true => Ink::Bad,
-                false => Ink::Good,
+                true => TextStyle::Bad,
+                false => TextStyle::Good,
             };
             page.inked_row("  change", ink, &self.told(change));
         }

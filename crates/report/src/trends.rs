@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::compared::Options;
 use crate::page::{Page, WIDTH, clean, counted, cut};
 use crate::points::{Named, Point, Points, families, labelled, names, phases};
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 use crate::trend::{Occasion, Trend, TrendOutput, occasion, says_nothing};
 
 /// What was measured on many occasions, and where it changed.
@@ -154,7 +154,7 @@ const METRIC: usize = 18;
 /// The trends of a folder on a screen.
 pub fn screen(trends: &Trends, style: Style) -> String {
     let mut page = Page::new(style);
-    page.line(&style.ink(Ink::Bold, trends.headline()));
+    page.line(&style.ink(TextStyle::Bold, trends.headline()));
     page.gap();
     page.row("folder", &trends.folder);
     let ends = trends.ends.as_ref();
@@ -166,7 +166,7 @@ pub fn screen(trends: &Trends, style: Style) -> String {
     for it in &trends.left_out {
         page.inked_row(
             "left out",
-            Ink::Warning,
+            TextStyle::Warning,
             &format!("{}: nothing to be believed", clean(it)),
         );
     }
@@ -174,7 +174,7 @@ pub fn screen(trends: &Trends, style: Style) -> String {
     for trend in &trends.trends {
         if label != Some(&trend.label) {
             page.gap();
-            page.line(&style.ink(Ink::Bold, cut(&clean(&trend.label), WIDTH)));
+            page.line(&style.ink(TextStyle::Bold, cut(&clean(&trend.label), WIDTH)));
             label = Some(&trend.label);
         }
         let metric = cut(&trend.metric.to_string(), METRIC - 1);

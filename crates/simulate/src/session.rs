@@ -5,13 +5,13 @@ pub const WINDOW: usize = 8;
 
 /// Up to eight of something, first in, first out.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Few<T> {
+pub struct SmallQueue<T> {
     all: [T; WINDOW],
     first: u8,
     len: u8,
 }
 
-impl<T: Copy> Few<T> {
+impl<T: Copy> SmallQueue<T> {
     /// Puts one behind the others; nothing where there is no room.
     #[inline]
     pub fn push(&mut self, it: T) {
@@ -114,8 +114,8 @@ pub struct Session {
     /// The change that was published last, plus one.
     pub told: u64,
     /// When Publish requests are at the server.
-    pub tokens: Few<u64>,
-    pub under_way: Few<Message>,
+    pub tokens: SmallQueue<u64>,
+    pub under_way: SmallQueue<Message>,
     pub stall: Option<Box<Stall>>,
     /// Messages to be told again after the next connection.
     pub kept: Vec<Message>,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::lab::Lab;
 use crate::support::{Said, Server, command, program};
-use load::access::{About, Access, AccessError, Session, TrustRule};
+use load::access::{Access, AccessError, ServerFacts, Session, TrustRule};
 use load::certificate_manager;
 use load::relay::{Background, Settings};
 use load::transport::{LinkError, Steps, TransportStep};
@@ -602,7 +602,7 @@ fn a_certificate_manager_names_what_is_wrong_with_each_certificate() {
         ..client
     };
     let mut session = open(&plain).unwrap();
-    let namespaces = About::ask(&mut session).unwrap().namespaces;
+    let namespaces = ServerFacts::ask(&mut session).unwrap().namespaces;
     let is_it = |uri: &String| uri == "http://opcfoundation.org/UA/GDS/";
     let directory = namespaces.iter().position(is_it).unwrap() as u16;
     let call = |arguments: Vec<Variant>| CallRequest {

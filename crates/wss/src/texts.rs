@@ -13,7 +13,7 @@ use wire::types::StatusCode;
 
 use super::Role;
 use crate::frame::{Deframer, Framer, Violation};
-use crate::http::media::{self, Coming};
+use crate::http::media::{self, PartialText};
 use crate::http::{Sink, chunk};
 
 /// So many requests of a client may be under way.
@@ -30,7 +30,7 @@ pub struct Texts {
     /// The URL that a client asked for.
     pub asked: String,
     /// A message that has come in part.
-    came: Coming,
+    came: PartialText,
     sequence: u32,
     /// The last request that came.
     request: u32,
@@ -121,7 +121,7 @@ impl Texts {
             deframer: Deframer::of_text(role),
             framer: Framer::new(role, random),
             asked,
-            came: Coming::default(),
+            came: PartialText::default(),
             sequence: 0,
             request: 0,
             count: 0,

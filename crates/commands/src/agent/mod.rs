@@ -18,17 +18,17 @@ use plan::{Phase, Seat, TargetSpec, Targets};
 use record::run::Figure;
 use wire::time::Instant;
 
-use crate::elsewhere::FromWatch;
 use crate::failure::Failure;
 use crate::fleet::pipe::{self, End, stamp};
-use crate::fleet::shelf::Shelf;
-use crate::fleet::task::{AgentResults, Load, Part, Role, Task, Watches, Word};
+use crate::fleet::result_folder::ResultFolder;
+use crate::fleet::task::{AgentResults, AgentUpdate, Load, Part, Role, Task, Watches};
 use crate::fleet::{VERSION, check, nats};
 use crate::global::Global;
 use crate::interrupt;
 use crate::publishing::phase::SERVICES as PUBSUB;
 use crate::publishing::role::{self, Stage};
 use crate::quick;
+use crate::remote_watch::FromWatch;
 use crate::screen::{self, tell};
 use crate::watch::piped;
 use crate::{landscape, link};
@@ -119,7 +119,7 @@ impl Start {
 /// The other agents, as the load knows them.
 struct Waiting {
     start: Arc<Start>,
-    tell: Mutex<Sender<Word>>,
+    tell: Mutex<Sender<AgentUpdate>>,
     /// By how much the moment to begin was over when this heard of it, in nanoseconds.
     late: Arc<AtomicU64>,
 }
@@ -128,7 +128,7 @@ impl Others for Waiting {
     fn ready(&self, rest: Duration) -> Option<Instant> {
         if let Ok(tell) = self.tell.lock() {
             // Whoever does not listen lets nobody begin.
-            let _ = tell.send(Word::Ready(rest));
+            let _ = tell.send(AgentUpdate::Ready(rest));
         }
         let at = self.start.wait()?;
         let late = stamp().mono_ns.saturating_sub(at.as_nanos());
@@ -191,15 +191,17 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         // It is gone when the controller is.
         let _ = post.send(letter);
     }
-    let end = talking.join().unwrap_or(Parting::Orphaned(String::new()));
-    if let (Parting::Left { taken: true }, Some((shelf, name))) = (&end, &kept) {
-        shelf.remove(name);
+    let end = talking
+        .join()
+        .unwrap_or(DisconnectKind::Orphaned(String::new()));
+    if let (DisconnectKind::Left { taken: true }, Some((folder, name))) = (&end, &kept) {
+        folder.remove(name);
     }
     match end {
-        Parting::Left { .. } => Ok(ExitCode::SUCCESS),
-        Parting::Orphaned(why) => {
-            let kept = kept.map_or_else(String::new, |(shelf, name)| {
-                format!("; what it did is in {}", shelf.file(&name).display())
+        DisconnectKind::Left { .. } => Ok(ExitCode::SUCCESS),
+        DisconnectKind::Orphaned(why) => {
+            let kept = kept.map_or_else(String::new, |(folder, name)| {
+                format!("; what it did is in {}", folder.file(&name).display())
             });
             tell!("the agent stopped: {why}{kept}");
             Ok(ExitCode::from(Exit::Nothing))
@@ -211,7 +213,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
 struct Done {
     results: Vec<u8>,
     /// Where they are kept, under which name.
-    on: Option<(Shelf, String)>,
+    on: Option<(ResultFolder, String)>,
 }
 
 /// What a task is carried out with.
@@ -263,9 +265,9 @@ fn done(share: &Share, guard: &Guard, at: At<'_>) -> anyhow::Result<Done> {
             });
         }
         Task::Late(own) => {
-            let shelf = Shelf::of(&own.load)?;
-            let results = shelf.get(&own.kept()).map_err(|error| {
-                let file = shelf.file(&own.kept());
+            let folder = ResultFolder::of(&own.load)?;
+            let results = folder.get(&own.kept()).map_err(|error| {
+                let file = folder.file(&own.kept());
                 Failure::new(format!(
                     "it has kept no results of this load: {}: {error}",
                     file.display()
@@ -273,7 +275,7 @@ fn done(share: &Share, guard: &Guard, at: At<'_>) -> anyhow::Result<Done> {
             })?;
             return Ok(Done {
                 results,
-                on: Some((shelf, own.kept())),
+                on: Some((folder, own.kept())),
             });
         }
     };
@@ -283,10 +285,10 @@ fn done(share: &Share, guard: &Guard, at: At<'_>) -> anyhow::Result<Done> {
     let results = results?;
     // Whoever cannot keep them has done the work all the same.
     let keep = || {
-        let shelf = Shelf::of(&own.load)?;
-        Shelf::tidy();
-        shelf.put(&own.kept(), &results)?;
-        anyhow::Ok((shelf, own.kept()))
+        let folder = ResultFolder::of(&own.load)?;
+        ResultFolder::tidy();
+        folder.put(&own.kept(), &results)?;
+        anyhow::Ok((folder, own.kept()))
     };
     let on = keep().map_err(|error| tell!("warning: results are not kept: {error:#}"));
     Ok(Done {
@@ -334,7 +336,7 @@ fn hello(guard: &Guard) -> Hello {
 }
 
 /// How it parts from its controller.
-enum Parting {
+enum DisconnectKind {
     Left {
         /// Its results are with the controller.
         taken: bool,
@@ -354,7 +356,7 @@ struct Line {
 
 impl Line {
     /// Until the controller needs it no more, or is gone.
-    fn talk(mut self, letters: &Receiver<Inbox>) -> Parting {
+    fn talk(mut self, letters: &Receiver<Inbox>) -> DisconnectKind {
         loop {
             while let Some(task) = self.agent.poll_task() {
                 match task {
@@ -367,14 +369,14 @@ impl Line {
                     fleet::Task::Stop => self.stop(),
                     fleet::Task::Leave { taken } => {
                         self.stop();
-                        return Parting::Left { taken };
+                        return DisconnectKind::Left { taken };
                     }
                     fleet::Task::Orphaned { why } => {
                         self.stop();
                         let timeout =
                             Duration::from_nanos(self.start.timeout.load(Ordering::Relaxed));
                         leave_after(GRACE.saturating_add(timeout.saturating_mul(2)));
-                        return Parting::Orphaned(why);
+                        return DisconnectKind::Orphaned(why);
                     }
                 }
             }
@@ -468,7 +470,7 @@ fn carry_out(task: Load, seats: &[Seat], at: &At<'_>) -> anyhow::Result<Vec<u8>>
         }),
         tell,
     };
-    let asked = quick::Asked::of_agent(&task.service, &task.targets, &task.words)?;
+    let asked = quick::QuickCommand::of_agent(&task.service, &task.targets, &task.words)?;
     let asked = asked.of_part(part, task.password);
     let posting = {
         let post = (*post).clone();
@@ -497,19 +499,19 @@ fn carry_out(task: Load, seats: &[Seat], at: &At<'_>) -> anyhow::Result<Vec<u8>>
 }
 
 /// Passes on what goes on, several at a time; gives the figures when all is over.
-fn pass_progress(told: &Receiver<Word>, post: &Sender<Inbox>) -> Option<load::engine::Part> {
+fn pass_progress(told: &Receiver<AgentUpdate>, post: &Sender<Inbox>) -> Option<load::engine::Part> {
     let mut part = None;
     let mut progress = Vec::new();
     let mut next = std::time::Instant::now() + EVERY;
     loop {
         let wait = next.saturating_duration_since(std::time::Instant::now());
         let over = match told.recv_timeout(wait) {
-            Ok(Word::Ready(rest)) => post.send(Inbox::Ready(rest)).is_err(),
-            Ok(Word::Progress(it)) => {
+            Ok(AgentUpdate::Ready(rest)) => post.send(Inbox::Ready(rest)).is_err(),
+            Ok(AgentUpdate::Progress(it)) => {
                 progress.extend(it);
                 false
             }
-            Ok(Word::Part(it)) => {
+            Ok(AgentUpdate::Part(it)) => {
                 part = Some(*it);
                 false
             }

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use judge::{CoreUse, Evidence, Judgement, Load};
-use load::attack::{Around, Kind, Look, Moment, Victim, examine};
+use load::attack::{Kind, Look, Moment, Observers, TargetServer, examine};
 use load::engine::{Control, Outcome, RunError, SessionError, Target};
 use observe::Process;
 use plan::NodeSpec;
 use plan::unit::{Bytes, Rate, duration};
 use record::Tally;
-use record::attack::{Asked, FORMAT, Sheet, VERSION};
+use record::attack::{AttackSettings, FORMAT, Sheet, VERSION};
 use record::run::{Figure, Kind as Verdict};
 use wire::url::Url;
 
@@ -178,7 +178,7 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
         return Err(Failure::usage(format!("--server-pid {pid}: {why}")).into());
     }
     let mut sheet = sheet(args, &target, &process);
-    let victim = Victim::new(target, &args.node.clone().into(), args.rate, kinds)
+    let victim = TargetServer::new(target, &args.node.clone().into(), args.rate, kinds)
         .map_err(|error| refused(&error, &access))?;
     // Until here there is nothing to keep: a signal ends it as it ends any program.
     let control = Control::default();
@@ -187,7 +187,7 @@ fn measure(args: &Args, target: Arc<Target>) -> anyhow::Result<Sheet> {
     let done = examine(
         &victim,
         &mut sheet,
-        &mut Around {
+        &mut Observers {
             look: &mut || look(process.as_mut().ok()),
             own_cpu: &|| observe::thread_cpu().ok(),
             limits: &limits,
@@ -243,7 +243,7 @@ fn sheet(args: &Args, target: &Target, process: &Result<Process, String>) -> She
             Err(why) => Figure::missing(why.clone()),
         },
         machine: observe::fingerprint(),
-        asked: Asked {
+        asked: AttackSettings {
             step_ns: duration::nanos(args.step),
             rate_per_s: args.attacks.as_f64(),
             count: args.count,

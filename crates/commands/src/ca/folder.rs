@@ -26,12 +26,12 @@ use crate::failure::Failure;
 pub struct Folder {
     path: PathBuf,
     /// What it was made with.
-    pub made: Made,
+    pub made: CaSettings,
 }
 
 /// What a folder was made with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Made {
+pub struct CaSettings {
     /// `uaperf-ca`.
     pub format: String,
     /// Of the format.
@@ -62,7 +62,7 @@ const VERSION: u32 = 1;
 
 impl Folder {
     /// A new one, without authorities so far.
-    pub fn new(path: &Path, made: Made) -> Self {
+    pub fn new(path: &Path, made: CaSettings) -> Self {
         Self {
             path: path.to_owned(),
             made,
@@ -77,7 +77,7 @@ impl Folder {
             Failure::new(format!("cannot read {shown}: {error}"))
                 .hint(format!("uaperf ca make {}", path.display()))
         })?;
-        let made: Made =
+        let made: CaSettings =
             serde_json::from_str(&text).with_context(|| format!("{shown} is unusable"))?;
         let usable = made.format == FORMAT && made.version == VERSION;
         // Names become names of files.
@@ -203,7 +203,7 @@ impl Folder {
     }
 }
 
-impl Made {
+impl CaSettings {
     /// Of this version.
     pub fn new(authorities: Vec<String>) -> Self {
         Self {

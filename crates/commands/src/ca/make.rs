@@ -8,7 +8,7 @@ use pki::{Curve, Key, Moment};
 use revocation::Address;
 use serde_json::json;
 
-use super::folder::{Folder, Made, One};
+use super::folder::{CaSettings, Folder, One};
 use super::index::Index;
 use crate::failure::Failure;
 use crate::screen;
@@ -116,12 +116,12 @@ pub fn run(args: Args, now: Moment) -> anyhow::Result<()> {
         0 => "root".to_owned(),
         n => format!("ca{n}"),
     });
-    let made = Made {
+    let made = CaSettings {
         ocsp: args.at.is_some() && args.points.contains(&Point::Ocsp),
         crl: args.at.is_some() && args.points.contains(&Point::Crl),
         at: args.at.clone(),
         padding: args.entries,
-        ..Made::new(names.collect())
+        ..CaSettings::new(names.collect())
     };
     let folder = Folder::new(&args.folder, made);
     let all = authorities(&args, &folder, now)?;

@@ -56,7 +56,7 @@ pub struct RejectArgs {
 /// What was done with a certificate or a revocation list, and the file that it is in now.
 #[derive(Debug, Serialize)]
 struct Done {
-    did: Did,
+    did: TrustChange,
     /// Of a revocation list its issuer.
     subject: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ struct Done {
 
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Did {
+enum TrustChange {
     Trusted,
     KnownAsIssuer,
     Rejected,
@@ -76,7 +76,7 @@ enum Did {
 }
 
 impl Done {
-    fn with(did: Did, certificate: &Certificate, file: PathBuf) -> Self {
+    fn with(did: TrustChange, certificate: &Certificate, file: PathBuf) -> Self {
         Self {
             did,
             subject: certificate.subject().to_string(),
@@ -90,10 +90,14 @@ impl Done {
         let subject = &self.subject;
         let thumbprint = self.thumbprint.as_deref().unwrap_or_default();
         match self.did {
-            Did::Trusted => writeln!(out, "trusted: {subject} [{thumbprint}]")?,
-            Did::KnownAsIssuer => writeln!(out, "known as issuer: {subject} [{thumbprint}]")?,
-            Did::Rejected => writeln!(out, "rejected: {subject} [{thumbprint}]")?,
-            Did::AddedRevocationList => writeln!(out, "added the revocation list of {subject}")?,
+            TrustChange::Trusted => writeln!(out, "trusted: {subject} [{thumbprint}]")?,
+            TrustChange::KnownAsIssuer => {
+                writeln!(out, "known as issuer: {subject} [{thumbprint}]")?
+            }
+            TrustChange::Rejected => writeln!(out, "rejected: {subject} [{thumbprint}]")?,
+            TrustChange::AddedRevocationList => {
+                writeln!(out, "added the revocation list of {subject}")?
+            }
         }
         writeln!(out, "  {}", self.file.display())?;
         for problem in &self.problems {
@@ -158,7 +162,7 @@ fn import(path: &Path, issuer: bool, bench: &Bench, done: &mut Vec<Done>) -> any
     };
     for list in &lists {
         done.push(Done {
-            did: Did::AddedRevocationList,
+            did: TrustChange::AddedRevocationList,
             subject: list.issuer().to_string(),
             thumbprint: None,
             file: bench.store.add_revocations(list)?,
@@ -170,9 +174,15 @@ fn import(path: &Path, issuer: bool, bench: &Bench, done: &mut Vec<Done>) -> any
 
 fn keep(certificate: &Certificate, issuer: bool, bench: &Bench) -> anyhow::Result<Done> {
     let (did, file) = if issuer {
-        (Did::KnownAsIssuer, bench.store.know_issuer(certificate)?)
+        (
+            TrustChange::KnownAsIssuer,
+            bench.store.know_issuer(certificate)?,
+        )
     } else {
-        (Did::Trusted, bench.store.trust_certificate(certificate)?)
+        (
+            TrustChange::Trusted,
+            bench.store.trust_certificate(certificate)?,
+        )
     };
     Ok(Done {
         problems: certificate.problems(bench.now),
@@ -190,7 +200,7 @@ pub fn run_reject(args: RejectArgs, bench: &Bench) -> anyhow::Result<()> {
     let mut done = Vec::new();
     if let Some(one) = found.first() {
         let file = bench.store.distrust(&one.certificate)?;
-        done.push(Done::with(Did::Rejected, &one.certificate, file));
+        done.push(Done::with(TrustChange::Rejected, &one.certificate, file));
     }
     Ok(tell(&done, args.json)?)
 }

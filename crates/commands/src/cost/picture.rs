@@ -6,7 +6,7 @@ use record::run::Figure;
 use report::pictures::{Length, Lengths, Part, Pictures};
 
 use super::design::Per;
-use super::table::{Cost, Each, Table};
+use super::table::{Cost, Table, UnitCost};
 
 /// Of one server, or of several beside each other; names stand for those of several.
 pub fn page(all: &[(&str, &Table)]) -> String {
@@ -83,7 +83,7 @@ pub fn page(all: &[(&str, &Table)]) -> String {
 }
 
 /// What of a cost is drawn.
-type Of = fn(&Cost) -> &Figure<Each>;
+type Of = fn(&Cost) -> &Figure<UnitCost>;
 
 const TOLD: &str = "Slopes over more and more of it, from zero; lines are their 95 % intervals.";
 
@@ -117,7 +117,7 @@ fn by_server(all: &[(&str, &Table)], per: Per, what: &str, unit: Unit, of: Of) -
     }
 }
 
-fn length(name: &str, figure: &Figure<Each>) -> Length {
+fn length(name: &str, figure: &Figure<UnitCost>) -> Length {
     let (value, missing) = match figure {
         Figure::Known(it) if it.is_bent() => {
             let bent = "not a straight line: it depends on how many there are";

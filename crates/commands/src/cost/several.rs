@@ -12,7 +12,7 @@ use plan::unit::{Bytes, duration};
 use record::run::Figure;
 
 use super::design::Per;
-use super::table::{Cost, Each, Table};
+use super::table::{Cost, Table, UnitCost};
 use super::{Args, Bench, picture};
 use crate::failure::Failure;
 use crate::global::Global;
@@ -280,7 +280,7 @@ fn rows(
 }
 
 /// With its error, or the bound that noise leaves.
-fn shown_each(figure: &Figure<Each>, show: impl Fn(f64) -> String) -> String {
+fn shown_each(figure: &Figure<UnitCost>, show: impl Fn(f64) -> String) -> String {
     match figure {
         Figure::Known(it) => {
             let bent = if it.is_bent() { ", bent" } else { "" };
@@ -328,7 +328,7 @@ mod tests {
         );
         let none = Figure::missing("2 steps were of use");
         assert_eq!(shown_each(&none, duration::show_nanos), "n/a");
-        let bent = Figure::Known(Each {
+        let bent = Figure::Known(UnitCost {
             each: 5390.0,
             error: 4020.0,
             bend: Some(0.2),

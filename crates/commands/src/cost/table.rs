@@ -44,9 +44,9 @@ pub struct Cost {
     #[serde(skip_deserializing)]
     pub about: &'static str,
     /// CPU of each, in nanoseconds; of what is held, in a second.
-    pub cpu_ns: Figure<Each>,
+    pub cpu_ns: Figure<UnitCost>,
     /// Memory of each that is held.
-    pub memory_bytes: Figure<Each>,
+    pub memory_bytes: Figure<UnitCost>,
     pub points: Vec<Point>,
     /// Steps that are in no line, and why.
     pub left_out: Vec<String>,
@@ -54,7 +54,7 @@ pub struct Cost {
 
 /// A slope, with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Each {
+pub struct UnitCost {
     pub each: f64,
     /// Half of the interval's width.
     pub error: f64,
@@ -63,7 +63,7 @@ pub struct Each {
     pub bend: Option<f64>,
 }
 
-impl Each {
+impl UnitCost {
     /// Whether it depends on how many there are.
     pub fn is_bent(&self) -> bool {
         self.bend.is_some_and(|bend| bend > BENT)
@@ -122,9 +122,13 @@ impl Cost {
 }
 
 /// The line, or why there is none to be told.
-fn each(points: &[(f64, f64)], left_out: &[String], show: impl Fn(f64) -> String) -> Figure<Each> {
+fn each(
+    points: &[(f64, f64)],
+    left_out: &[String],
+    show: impl Fn(f64) -> String,
+) -> Figure<UnitCost> {
     match Line::through(points) {
-        Some(line) if line.rises() => Figure::Known(Each {
+        Some(line) if line.rises() => Figure::Known(UnitCost {
             each: line.each,
             error: line.error,
             bend: line.bend,
@@ -144,7 +148,7 @@ fn each(points: &[(f64, f64)], left_out: &[String], show: impl Fn(f64) -> String
 /// More than this from a straight line is worth a word.
 const BENT: f64 = 0.05;
 
-fn told(figure: &Figure<Each>, show: impl Fn(f64) -> String) -> String {
+fn told(figure: &Figure<UnitCost>, show: impl Fn(f64) -> String) -> String {
     match figure {
         Figure::Known(it) => format!("{} ± {}", show(it.each), show(it.error)),
         Figure::Missing { .. } => "n/a".to_owned(),

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::serving::Beside;
+use crate::serving::ChildGuard;
 
 /// A broker that runs until this is dropped.
 pub struct Broker {
-    _process: Beside,
+    _process: ChildGuard,
     /// Where it is.
     pub at: SocketAddr,
 }
@@ -46,7 +46,7 @@ impl Broker {
         let mut command = Command::new(program);
         command.arg("-c").arg(&config);
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        let process = Beside::start({
+        let process = ChildGuard::start({
             command.stderr(said);
             command
         });

@@ -19,7 +19,7 @@ use crate::settings;
 
 /// What comes from the process at the other end.
 #[derive(Debug)]
-pub enum Came<T> {
+pub enum CarrierEvent<T> {
     /// A message, and when it came.
     Message(T, Stamp),
     /// Nothing more.
@@ -48,7 +48,7 @@ impl Carrier {
     pub fn start<T: DeserializeOwned>(
         name: &str,
         mut command: Command,
-        came: impl Fn(Came<T>) + Send + 'static,
+        came: impl Fn(CarrierEvent<T>) + Send + 'static,
     ) -> std::io::Result<Self> {
         command
             .stdin(Stdio::piped())
@@ -183,9 +183,11 @@ fn read<T: DeserializeOwned>(
     output: ChildStdout,
     said: &Mutex<VecDeque<String>>,
     end: &Receiver<()>,
-    came: &dyn Fn(Came<T>),
+    came: &dyn Fn(CarrierEvent<T>),
 ) {
-    let why = match pipe::read(output, |message, now| came(Came::Message(message, now))) {
+    let why = match pipe::read(output, |message, now| {
+        came(CarrierEvent::Message(message, now))
+    }) {
         End::Over => "its process ended".to_owned(),
         End::Failed(error) => error.to_string(),
         End::NotOurs(error) => error.to_string(),
@@ -197,5 +199,5 @@ fn read<T: DeserializeOwned>(
         Some(last) => format!("{why}; it said: {last}"),
         None => why,
     };
-    came(Came::End(why));
+    came(CarrierEvent::End(why));
 }

@@ -11,7 +11,7 @@ use plan::unit::duration;
 use serde::Serialize;
 
 use super::VERSION;
-use super::crew::{Crew, Standing as Known};
+use super::agent_pool::{AgentPool, Standing as Known};
 use super::nats;
 use super::spec::{Place, Spec, places};
 use crate::global::Global;
@@ -84,7 +84,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         every: Duration::from_millis(100),
         ..Settings::default()
     };
-    let crew = Crew::start(&places, global.pki()?, settings)?;
+    let crew = AgentPool::start(&places, global.pki()?, settings)?;
     let mut wrong: Vec<Option<String>> = vec![None; places.len()];
     let note = |wrong: &mut Vec<Option<String>>, agent: usize, why: String| {
         if let Some(place) = wrong.get_mut(agent) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::VERSION;
-use super::shelf::Shelf;
+use super::result_folder::ResultFolder;
 use super::task::{AgentResults, Own};
 use crate::failure::Failure;
 
@@ -53,20 +53,20 @@ const FILE: &str = "ledger.json";
 
 impl Ledger {
     /// Writes it down.
-    pub fn keep(&self) -> anyhow::Result<Shelf> {
-        let shelf = Shelf::of(&self.load)?;
-        shelf.put(FILE, &serde_json::to_vec(self)?)?;
-        Ok(shelf)
+    pub fn keep(&self) -> anyhow::Result<ResultFolder> {
+        let folder = ResultFolder::of(&self.load)?;
+        folder.put(FILE, &serde_json::to_vec(self)?)?;
+        Ok(folder)
     }
 
     /// That of a load; none where this user of this machine did not control it.
-    pub fn of(shelf: &Shelf) -> anyhow::Result<Option<Self>> {
-        let text = match shelf.get(FILE) {
+    pub fn of(folder: &ResultFolder) -> anyhow::Result<Option<Self>> {
+        let text = match folder.get(FILE) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let file = shelf.file(FILE);
+        let file = folder.file(FILE);
         let ledger: Self =
             serde_json::from_slice(&text).with_context(|| file.display().to_string())?;
         if ledger.version != VERSION {
@@ -89,8 +89,8 @@ impl Ledger {
     }
 
     /// The results of an agent, if they came.
-    pub fn taken(&self, shelf: &Shelf, agent: usize) -> Option<AgentResults> {
-        let bytes = shelf.get(&self.own(agent).taken()).ok()?;
+    pub fn taken(&self, folder: &ResultFolder, agent: usize) -> Option<AgentResults> {
+        let bytes = folder.get(&self.own(agent).taken()).ok()?;
         AgentResults::of_bytes(&bytes).ok()
     }
 }

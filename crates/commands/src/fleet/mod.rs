@@ -6,30 +6,30 @@
 //! until they are taken ([`shelf`], [`ledger`]). The agent's side is the module `agent`; what is served to clients of others is
 //! a `landscape`; `uaperf fleet` is `fleet_command`.
 
+pub mod agent_pool;
 pub mod carrier;
 pub mod check;
-pub mod crew;
 pub mod install;
 pub mod key;
 pub mod ledger;
 pub mod nats;
 pub mod pattern;
 pub mod pipe;
+pub mod result_folder;
 pub mod roles;
 pub mod shared;
-pub mod shelf;
 pub mod spec;
 pub mod sum;
 pub mod task;
 
-pub use crew::Crew;
+pub use agent_pool::AgentPool;
 pub use nats::resolved;
-pub use roles::{Came, Roles, now_ns, wait_until};
+pub use result_folder::kept;
+pub use roles::{RoleEvent, Roles, now_ns, wait_until};
 pub use shared::{Fleet, Wanted};
-pub use shelf::kept;
 pub use spec::{Spec, Way, places};
 pub use sum::Shared;
-pub use task::{Hint, Links, Listens, Part, Publishes, Role, Task, Watches, Word};
+pub use task::{AgentUpdate, Hint, Links, Listens, Part, Publishes, Role, Task, Watches};
 
 use std::time::Duration;
 

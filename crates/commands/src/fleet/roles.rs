@@ -9,7 +9,7 @@ use record::run::Host;
 
 use super::nats;
 use super::pipe::stamp;
-use super::shared::{Fleet, Gone, host};
+use super::shared::{Fleet, LostAgent, host};
 use super::spec::{Spec, Way, places};
 use super::task::{Hint, Role, Task};
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use crate::screen::tell;
 
 /// What happened.
 #[derive(Debug)]
-pub enum Came {
+pub enum RoleEvent {
     /// An agent said what goes on.
     Progress(usize, Vec<u8>),
     /// What came of its role.
@@ -109,8 +109,8 @@ impl Roles {
                 return Err(Failure::interrupted().into());
             }
             match self.next(LOOK_UP) {
-                Came::Gone(agent) => return Err(self.failed(agent).into()),
-                Came::Over => return Err(Failure::new("no agent is left").into()),
+                RoleEvent::Gone(agent) => return Err(self.failed(agent).into()),
+                RoleEvent::Over => return Err(Failure::new("no agent is left").into()),
                 _ => {}
             }
         }
@@ -150,30 +150,30 @@ impl Roles {
     }
 
     /// What happened next within so long.
-    pub fn next(&mut self, within: Duration) -> Came {
+    pub fn next(&mut self, within: Duration) -> RoleEvent {
         match self.fleet.crew.next(within) {
-            None | Some(Some(Event::Over)) => Came::Over,
+            None | Some(Some(Event::Over)) => RoleEvent::Over,
             Some(Some(Event::Start { at_ns })) => {
                 self.start_ns = Some(at_ns);
-                Came::Nothing
+                RoleEvent::Nothing
             }
-            Some(Some(Event::Progress { agent, bytes })) => Came::Progress(agent, bytes),
-            Some(Some(Event::Results { agent, bytes })) => Came::Results(agent, bytes),
+            Some(Some(Event::Progress { agent, bytes })) => RoleEvent::Progress(agent, bytes),
+            Some(Some(Event::Results { agent, bytes })) => RoleEvent::Results(agent, bytes),
             Some(Some(Event::Failed { agent, why })) => {
                 tell!(
                     "warning: agent {} could not do its part: {why}",
                     self.name(agent)
                 );
                 if let Some(gone) = self.fleet.gone.get_mut(agent) {
-                    *gone = Some(Gone::Failed(why));
+                    *gone = Some(LostAgent::Failed(why));
                 }
-                Came::Gone(agent)
+                RoleEvent::Gone(agent)
             }
             Some(Some(Event::Lost { agent, stage, why })) => {
                 self.fleet.lose(agent, stage, &why);
-                Came::Gone(agent)
+                RoleEvent::Gone(agent)
             }
-            Some(_) => Came::Nothing,
+            Some(_) => RoleEvent::Nothing,
         }
     }
 
@@ -221,7 +221,7 @@ pub fn now_ns() -> u64 {
 
 /// Waits until a moment of the monotonic clock, or until it is over.
 pub fn wait_until(at: wire::time::Instant, control: &Control) -> bool {
-    let at: Instant = super::crew::instant(at.as_nanos());
+    let at: Instant = super::agent_pool::instant(at.as_nanos());
     while !control.is_over() {
         let left = at.saturating_duration_since(Instant::now());
         if left.is_zero() {

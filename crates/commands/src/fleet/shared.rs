@@ -10,10 +10,10 @@ use load::engine::{Control, Outcome, Progress, Target};
 use plan::{Phase, Seat, Work};
 use record::run::{Figure, Host, HostClock};
 
-use super::crew::{Crew, Standing, instant};
+use super::agent_pool::{AgentPool, Standing, instant};
 use super::ledger::{self, Ledger};
 use super::nats;
-use super::shelf::{self, Shelf};
+use super::result_folder::{self, ResultFolder};
 use super::spec::{Place, Spec, Way, places};
 use super::sum::{AgentResult, Shared, add_up};
 use super::task::{AgentResults, Load, Task};
@@ -45,28 +45,28 @@ pub struct Wanted {
 /// The agents of a run.
 #[derive(Debug)]
 pub struct Fleet {
-    pub(super) crew: Crew,
+    pub(super) crew: AgentPool,
     pub(super) places: Vec<Place>,
     /// Why an agent gives nothing.
-    pub(super) gone: Vec<Option<Gone>>,
+    pub(super) gone: Vec<Option<LostAgent>>,
 }
 
 /// Why an agent gives nothing.
 #[derive(Debug, Clone)]
-pub(super) enum Gone {
+pub(super) enum LostAgent {
     /// It is not heard any more, and may have results: when, and why.
     Lost(String),
     /// It said that it cannot, and why.
     Failed(String),
 }
 
-impl Gone {
+impl LostAgent {
     const fn is_lost(&self) -> bool {
         matches!(self, Self::Lost(_))
     }
 }
 
-impl fmt::Display for Gone {
+impl fmt::Display for LostAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(how) => write!(f, "was lost {how}"),
@@ -99,7 +99,7 @@ impl Fleet {
         control: &Control,
         global: &Global,
     ) -> anyhow::Result<Self> {
-        let crew = Crew::start(&places, global.pki()?, settings)?;
+        let crew = AgentPool::start(&places, global.pki()?, settings)?;
         let mut fleet = Self {
             crew,
             gone: vec![None; places.len()],
@@ -131,7 +131,7 @@ impl Fleet {
         }
         if fleet.gone.iter().all(Option::is_some) {
             let first = fleet.gone.iter().flatten().next();
-            let first = first.map(Gone::to_string).unwrap_or_default();
+            let first = first.map(LostAgent::to_string).unwrap_or_default();
             return Err(
                 Failure::new(format!("no agent is there: {} {first}", fleet.name(0)))
                     .hint("uaperf fleet check SPEC tells more of each")
@@ -146,10 +146,10 @@ impl Fleet {
     }
 
     pub(super) fn lose(&mut self, agent: usize, stage: Stage, why: &str) {
-        self.give_up(agent, Gone::Lost(format!("{stage}: {why}")));
+        self.give_up(agent, LostAgent::Lost(format!("{stage}: {why}")));
     }
 
-    pub(super) fn give_up(&mut self, agent: usize, why: Gone) {
+    pub(super) fn give_up(&mut self, agent: usize, why: LostAgent) {
         tell!("warning: agent {} {why}", self.name(agent));
         if let Some(gone) = self.gone.get_mut(agent) {
             *gone = Some(why);
@@ -163,7 +163,7 @@ impl Fleet {
         let agent = |((place, standing), seats): ((&Place, &Standing), &Vec<Seat>)| ledger::Agent {
             spec: place.spec(),
             host: Host {
-                lost: Some(Gone::Lost("with its controller".to_owned()).to_string()),
+                lost: Some(LostAgent::Lost("with its controller".to_owned()).to_string()),
                 ..host(place, standing, seats.len() as u64, None)
             },
         };
@@ -176,7 +176,7 @@ impl Fleet {
         let cores = standings.iter().map(|it| it.hello.as_ref()?.cores.into());
         let cores = cores.map(|it: Option<u32>| it.unwrap_or(1));
         let agents = self.places.iter().zip(&self.gone).zip(cores);
-        let weight = |((place, gone), cores): ((&Place, &Option<Gone>), u32)| match gone {
+        let weight = |((place, gone), cores): ((&Place, &Option<LostAgent>), u32)| match gone {
             None => place.weight.of(cores),
             Some(_) => 0,
         };
@@ -211,7 +211,7 @@ impl Fleet {
         let hands = deal(looked.len() as u32, phase.sessions, &weights);
         let ledger = Ledger {
             version: VERSION.to_owned(),
-            load: shelf::name(),
+            load: result_folder::name(),
             command: service.clone(),
             request,
             phase: phase.clone(),
@@ -236,7 +236,7 @@ impl Fleet {
             shares.push((agent, self.signed(agent, seats.clone(), task)?));
         }
         let kept = ledger.keep().map_err(|error| warn(&error)).ok();
-        let kept = kept.map(|shelf| (ledger, shelf));
+        let kept = kept.map(|folder| (ledger, folder));
         self.crew.share(shares);
         let mut results: Vec<Option<AgentResults>> = hands.iter().map(|_| None).collect();
         let mut start = None;
@@ -267,8 +267,8 @@ impl Fleet {
                             continue;
                         }
                     };
-                    let put = kept.as_ref().map_or(Ok(()), |(ledger, shelf)| {
-                        shelf.put(&ledger.own(agent).taken(), &bytes)
+                    let put = kept.as_ref().map_or(Ok(()), |(ledger, folder)| {
+                        folder.put(&ledger.own(agent).taken(), &bytes)
                     });
                     match put {
                         Ok(()) => self.crew.taken(agent),
@@ -281,7 +281,9 @@ impl Fleet {
                         *place = Some(told);
                     }
                 }
-                Some(Some(Event::Failed { agent, why })) => self.give_up(agent, Gone::Failed(why)),
+                Some(Some(Event::Failed { agent, why })) => {
+                    self.give_up(agent, LostAgent::Failed(why))
+                }
                 Some(Some(Event::Lost { agent, stage, why })) => self.lose(agent, stage, &why),
                 Some(Some(_)) => {}
             }
@@ -289,23 +291,23 @@ impl Fleet {
         if results.iter().all(Option::is_none) {
             if control.is_stopped() {
                 // Nobody has begun.
-                kept.iter().for_each(|(_, shelf)| shelf.clear());
+                kept.iter().for_each(|(_, folder)| folder.clear());
                 return Err(Failure::interrupted().into());
             }
             let first = self.gone.iter().position(Option::is_some).unwrap_or(0);
             let gone = self.gone.get(first).and_then(Option::as_ref);
-            let why = gone.map_or_else(|| "told nothing".to_owned(), Gone::to_string);
+            let why = gone.map_or_else(|| "told nothing".to_owned(), LostAgent::to_string);
             let what = format!("no agent measured anything: {} {why}", self.name(first));
             let failure = Failure::new(what);
             return Err(match kept {
-                Some((ledger, _)) if gone.is_some_and(Gone::is_lost) => failure
+                Some((ledger, _)) if gone.is_some_and(LostAgent::is_lost) => failure
                     .hint(format!(
                         "uaperf fleet collect {}, once they can be reached",
                         ledger.load
                     ))
                     .into(),
                 kept => {
-                    kept.iter().for_each(|(_, shelf)| shelf.clear());
+                    kept.iter().for_each(|(_, folder)| folder.clear());
                     failure.into()
                 }
             });
@@ -372,7 +374,7 @@ impl Fleet {
         hands: &[Vec<Seat>],
         results: Vec<Option<AgentResults>>,
         (start, targets): (Option<u64>, usize),
-        mut kept: Option<(Ledger, Shelf)>,
+        mut kept: Option<(Ledger, ResultFolder)>,
     ) -> (Outcome, Shared) {
         let standings = self.crew.standings();
         let origin = start.map_or_else(Instant::now, instant);
@@ -382,14 +384,14 @@ impl Fleet {
         let hosts = each
             .zip(hands)
             .map(|(((place, gone), standing), seats)| Host {
-                lost: gone.as_ref().map(Gone::to_string),
+                lost: gone.as_ref().map(LostAgent::to_string),
                 ..host(place, standing, seats.len() as u64, start)
             });
         let mut hosts: Vec<Host> = hosts.collect();
-        if let Some((ledger, shelf)) = &mut kept {
+        if let Some((ledger, folder)) = &mut kept {
             let mut is_whole = true;
             for (host, gone) in hosts.iter_mut().zip(&self.gone) {
-                if host.sessions > 0 && gone.as_ref().is_some_and(Gone::is_lost) {
+                if host.sessions > 0 && gone.as_ref().is_some_and(LostAgent::is_lost) {
                     host.results = Some(ledger.load.clone());
                     is_whole = false;
                 }
@@ -399,7 +401,7 @@ impl Fleet {
                 agent.host = host.clone();
             }
             match is_whole {
-                true => shelf::until_kept(shelf.clone()),
+                true => result_folder::until_kept(folder.clone()),
                 false => drop(ledger.keep().map_err(|error| warn(&error))),
             }
         }

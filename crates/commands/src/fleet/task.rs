@@ -246,7 +246,7 @@ pub struct AgentResults {
 
 /// What goes on while an agent works at its share.
 #[derive(Debug)]
-pub enum Word {
+pub enum AgentUpdate {
     /// Sessions are open; all may begin after so long.
     Ready(Duration),
     /// What its cores told.
@@ -263,7 +263,7 @@ pub struct Part {
     /// Who waits for the others.
     pub others: Arc<dyn Others>,
     /// Where the agent hears what goes on.
-    pub tell: Sender<Word>,
+    pub tell: Sender<AgentUpdate>,
 }
 
 impl Part {
@@ -279,7 +279,7 @@ impl Part {
     }
 
     /// Something goes on. An agent that does not listen is at its end.
-    pub fn say(&self, word: Word) {
+    pub fn say(&self, word: AgentUpdate) {
         let _ = self.tell.send(word);
     }
 }

@@ -16,8 +16,8 @@ use record::sweep::Sweep;
 
 use crate::failure::Failure;
 use crate::fleet::ledger::Ledger;
+use crate::fleet::result_folder::{self, ResultFolder};
 use crate::fleet::shared::Fleet;
-use crate::fleet::shelf::{self, Shelf};
 use crate::fleet::sum::{AgentResult, Shared, add_up};
 use crate::fleet::task::AgentResults;
 use crate::global::Global;
@@ -54,7 +54,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
     let control = Control::default();
     interrupt::stops(&control)?;
     let name = what.to_string_lossy();
-    let (run, shelves, wanted) = match shelf::is_name(&name) {
+    let (run, shelves, wanted) = match result_folder::is_name(&name) {
         true => {
             let late = Late::of(&name, &control, global)?;
             let run = late.run()?;
@@ -75,7 +75,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
     };
     let kept = written::keep(&run, &wanted);
     if kept.lost.is_none() && run.hosts.iter().all(|it| it.results.is_none()) {
-        shelves.iter().for_each(Shelf::clear);
+        shelves.iter().for_each(ResultFolder::clear);
     }
     if let Some(file) = &kept.file {
         in_index(file, &run)?;
@@ -90,7 +90,11 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
 }
 
 /// A result with what came late in it.
-fn into_file(file: &Path, control: &Control, global: &Global) -> anyhow::Result<(Run, Vec<Shelf>)> {
+fn into_file(
+    file: &Path,
+    control: &Control,
+    global: &Global,
+) -> anyhow::Result<(Run, Vec<ResultFolder>)> {
     let mut run = Run::read(file).map_err(|error| Failure::usage(error.to_string()))?;
     let mut loads: Vec<(usize, String)> = Vec::new();
     for host in &run.hosts {
@@ -119,13 +123,13 @@ fn into_file(file: &Path, control: &Control, global: &Global) -> anyhow::Result<
 /// A load of which results were missing, with those that came meanwhile.
 struct Late {
     ledger: Ledger,
-    shelf: Shelf,
+    shelf: ResultFolder,
 }
 
 impl Late {
     /// Asks the agents that have not told what they did.
     fn of(load: &str, control: &Control, global: &Global) -> anyhow::Result<Self> {
-        let shelf = Shelf::of(load)?;
+        let shelf = ResultFolder::of(load)?;
         let ledger = Ledger::of(&shelf)?.ok_or_else(|| {
             Failure::usage(format!("nothing is known here of the load {load}"))
                 .hint("collect on the machine that controlled it, as the same user")
@@ -186,7 +190,7 @@ impl Late {
         let moment = (Instant::now(), began);
         let (outcome, shared) = add_up(&ledger.phase, ledger.targets.len(), moment, told);
         let urls: Vec<String> = ledger.targets.iter().map(|it| it.url.clone()).collect();
-        let asked = quick::Asked::of_agent(&ledger.command, &urls, &ledger.words)?;
+        let asked = quick::QuickCommand::of_agent(&ledger.command, &urls, &ledger.words)?;
         let mut run = asked.made_again(&ledger.phase, &outcome, shared);
         let specs: Result<Vec<TargetSpec>, _> = urls.iter().map(|it| it.parse()).collect();
         let specs = specs.map_err(|error| Failure::new(error.to_string()))?;
@@ -279,7 +283,7 @@ fn in_index(file: &Path, run: &Run) -> anyhow::Result<()> {
 /// Loads of which something waits here.
 fn list() -> anyhow::Result<String> {
     let mut text = String::new();
-    let every = Shelf::every()?;
+    let every = ResultFolder::every()?;
     if every.is_empty() {
         text.push_str("no results wait here\n");
     }

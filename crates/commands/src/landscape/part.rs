@@ -15,7 +15,7 @@ use super::live::{self, Look};
 use super::share::Part;
 use super::start;
 use crate::failure::Failure;
-use crate::fleet::crew::instant;
+use crate::fleet::agent_pool::instant;
 use crate::fleet::roles::wait_until;
 use crate::fleet::task::Serves;
 use crate::publishing::role::Stage;

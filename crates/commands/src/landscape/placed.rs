@@ -15,7 +15,7 @@ use super::live::{self, Begun, Live, Look};
 use super::part::{PartMessage, PartResult};
 use crate::failure::Failure;
 use crate::fleet::nats;
-use crate::fleet::roles::{Came, Roles};
+use crate::fleet::roles::{RoleEvent, Roles};
 use crate::fleet::spec::{Spec, places};
 use crate::fleet::task::{Role, Serves};
 use crate::global::Global;
@@ -183,7 +183,7 @@ pub fn serve(
         devices,
         ..Agent::default()
     });
-    let mut crew = Crew {
+    let mut crew = DeviceAgents {
         landscape,
         roles,
         hands,
@@ -205,7 +205,7 @@ pub fn serve(
 }
 
 /// Agents that serve devices.
-struct Crew<'a> {
+struct DeviceAgents<'a> {
     landscape: &'a Landscape,
     roles: Roles,
     hands: Vec<Vec<(usize, usize)>>,
@@ -215,20 +215,22 @@ struct Crew<'a> {
     quiet: bool,
 }
 
-impl Crew<'_> {
+impl DeviceAgents<'_> {
     /// Takes what comes within so long; whether anybody is left to wait for.
     fn take(&mut self, within: Duration) -> bool {
         let came = self.roles.next(within);
         let number = match &came {
-            Came::Progress(agent, _) | Came::Results(agent, _) | Came::Gone(agent) => *agent,
-            Came::Nothing => return true,
-            Came::Over => return false,
+            RoleEvent::Progress(agent, _)
+            | RoleEvent::Results(agent, _)
+            | RoleEvent::Gone(agent) => *agent,
+            RoleEvent::Nothing => return true,
+            RoleEvent::Over => return false,
         };
         let Some(agent) = self.agents.get_mut(number) else {
             return true;
         };
         match came {
-            Came::Progress(_, bytes) => match unpack(&bytes) {
+            RoleEvent::Progress(_, bytes) => match unpack(&bytes) {
                 Ok(PartMessage::Up {
                     urls,
                     certificates_ns,
@@ -246,7 +248,7 @@ impl Crew<'_> {
                 // What it tells at the end counts.
                 Err(_) => {}
             },
-            Came::Results(_, bytes) => match PartResult::read(&bytes) {
+            RoleEvent::Results(_, bytes) => match PartResult::read(&bytes) {
                 Ok(results) => {
                     agent.sheet = Some(results.sheet);
                     agent.struck = results.struck;
@@ -257,8 +259,8 @@ impl Crew<'_> {
                     tell!("warning: agent {name}: its ledger cannot be read: {error:#}");
                 }
             },
-            Came::Gone(_) => agent.is_gone = true,
-            Came::Nothing | Came::Over => {}
+            RoleEvent::Gone(_) => agent.is_gone = true,
+            RoleEvent::Nothing | RoleEvent::Over => {}
         }
         true
     }

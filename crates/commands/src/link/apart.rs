@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Relayed, begun, bind, line};
 use crate::failure::Failure;
-use crate::fleet::{Came, Links, Role, Roles, Spec, Way, wait_until};
+use crate::fleet::{Links, Role, RoleEvent, Roles, Spec, Way, wait_until};
 use crate::global::Global;
 use crate::publishing::role::Stage;
 use crate::{interrupt, screen};
@@ -80,7 +80,7 @@ pub fn run(
     let mut ending = false;
     loop {
         match roles.next(LOOK_UP) {
-            Came::Progress(_, bytes) => match unpack(&bytes)? {
+            RoleEvent::Progress(_, bytes) => match unpack(&bytes)? {
                 FromRelay::Listening(port) => {
                     relayed.listen = url(port);
                     begun(&relayed.listen, Some(&name), &links);
@@ -91,19 +91,19 @@ pub fn run(
                     relayed.account = account;
                 }
             },
-            Came::Results(_, bytes) => {
+            RoleEvent::Results(_, bytes) => {
                 relayed.account = unpack(&bytes)?;
                 break;
             }
-            Came::Gone(_) => {
+            RoleEvent::Gone(_) => {
                 relayed.lost = Some(roles.failed(0).to_string());
                 break;
             }
-            Came::Over => {
+            RoleEvent::Over => {
                 relayed.lost = Some(format!("nothing more comes of {name}"));
                 break;
             }
-            Came::Nothing => {}
+            RoleEvent::Nothing => {}
         }
         let is_due = until.is_some_and(|it| Instant::now() >= it);
         if !ending && (control.is_over() || is_due) {

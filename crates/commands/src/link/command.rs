@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::screen::{self, tell};
 
 /// What was asked for.
-pub struct Asked {
+pub struct LinkCommand {
     pub spec: Spec,
     pub seed: u64,
     pub to: Option<Url>,
@@ -63,7 +63,7 @@ const ARRIVES: Duration = Duration::from_secs(2);
 const END: Duration = Duration::from_secs(5);
 
 /// Carries it out.
-pub fn run(asked: Asked) -> anyhow::Result<ExitCode> {
+pub fn run(asked: LinkCommand) -> anyhow::Result<ExitCode> {
     // Before there is a second thread, and in the network where names are known.
     let addresses = match &asked.to {
         Some(url) => {
@@ -94,7 +94,7 @@ pub fn run(asked: Asked) -> anyhow::Result<ExitCode> {
         tell!("{} is at {url} behind {}", told(&asked.to), asked.spec);
     }
     let mut far = match &asked.far {
-        Some(line) => Some(Far::start(line, &link, &signals)?),
+        Some(line) => Some(FarCommand::start(line, &link, &signals)?),
         None => None,
     };
     if let (Some(far), Some(port)) = (&mut far, asked.far_port) {
@@ -220,11 +220,11 @@ fn code(status: ExitStatus) -> u8 {
 }
 
 /// The command at the far end. It is ended with this.
-struct Far {
+struct FarCommand {
     child: Child,
 }
 
-impl Far {
+impl FarCommand {
     fn start(line: &str, link: &PacketLink, signals: &Signals) -> anyhow::Result<Self> {
         let mut command = Command::new("sh");
         command
@@ -292,7 +292,7 @@ impl Far {
     }
 }
 
-impl Drop for Far {
+impl Drop for FarCommand {
     fn drop(&mut self) {
         if !self.is_over() {
             self.stop();

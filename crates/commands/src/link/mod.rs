@@ -250,7 +250,7 @@ fn begun(listen: &str, on: Option<&str>, links: &Links) {
 
 #[cfg(target_os = "linux")]
 fn of_command(args: Args, spec: Spec) -> anyhow::Result<ExitCode> {
-    command::run(command::Asked {
+    command::run(command::LinkCommand {
         spec,
         seed: args.seed,
         to: args.to,

@@ -30,7 +30,7 @@ pub struct Signals {
 }
 
 /// A signal.
-pub struct Came {
+pub struct ReceivedSignal {
     pub signal: Signal,
     /// By a process and to this one, not by the terminal and to all of the foreground.
     pub for_us_alone: bool,
@@ -83,7 +83,7 @@ impl Signals {
     }
 
     /// The next signal, if one comes in time.
-    pub fn next(&self, within: Option<Duration>) -> nix::Result<Option<Came>> {
+    pub fn next(&self, within: Option<Duration>) -> nix::Result<Option<ReceivedSignal>> {
         let within = match within {
             None => PollTimeout::NONE,
             Some(within) => PollTimeout::try_from(within).unwrap_or(PollTimeout::MAX),
@@ -97,7 +97,7 @@ impl Signals {
             let signal = Signal::try_from(i32::try_from(it.ssi_signo).ok()?).ok()?;
             // signal(7): codes of kill, tkill and sigqueue are zero and less, those of the kernel above.
             let for_us_alone = it.ssi_code <= 0 && signal != Signal::SIGCHLD;
-            Some(Came {
+            Some(ReceivedSignal {
                 signal,
                 for_us_alone,
             })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use load::access::{About, Access, AccessError};
+use load::access::{Access, AccessError, ServerFacts};
 use load::diagnostics::PLANT;
 use load::survey::{Survey, Variable, number, survey};
 use load::transport::Steps;
@@ -57,7 +57,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
     let failed = |error| -> Failure { advice::on(&error, &access) };
     let opening = access.discover().map_err(failed)?;
     let mut session = access.open(&opening, &mut Steps::new()).map_err(failed)?;
-    let about = About::ask(&mut session).map_err(|error| Failure::new(error.to_string()))?;
+    let about = ServerFacts::ask(&mut session).map_err(|error| Failure::new(error.to_string()))?;
     let mut told = 0;
     let found = |nodes: usize| {
         if nodes >= told + 100 {
@@ -109,7 +109,7 @@ struct Space {
 }
 
 impl Written {
-    fn of(url: &Url, about: &About, found: &Survey, security: &[String]) -> Self {
+    fn of(url: &Url, about: &ServerFacts, found: &Survey, security: &[String]) -> Self {
         let mut it = Self::default();
         let mut spaces: BTreeMap<u16, Space> = BTreeMap::new();
         let (mut kept, mut used) = (Vec::new(), HashSet::new());
@@ -155,7 +155,7 @@ impl Written {
     fn write(
         &mut self,
         url: &Url,
-        about: &About,
+        about: &ServerFacts,
         (found, security): (&Survey, &[String]),
         spaces: &BTreeMap<u16, Space>,
     ) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use judge::{Came, Places};
+use judge::{ListenerCounts, Places};
 use load::pubsub::{ListenerReport, Published, Stream};
 use pubsub::security::OpenError;
 use record::Sendings;
@@ -192,19 +192,19 @@ fn heard(file: &Path) -> Result<ListenerReport, Failure> {
 }
 
 /// What a listener counted of a publisher. What it could not read may be of it.
-fn came(it: &ListenerReport, is_it: impl Fn(&Stream) -> bool) -> Came {
+fn came(it: &ListenerReport, is_it: impl Fn(&Stream) -> bool) -> ListenerCounts {
     let unread = |of: &dyn Fn(&str) -> bool| {
         let all = it.unread.iter().filter(|it| of(&it.reason));
         all.map(|it| it.datagrams).sum()
     };
     let of_others = it.streams.iter().filter(|it| !is_it(it));
     let again = OpenError::Replayed.to_string();
-    let mut came = Came {
+    let mut came = ListenerCounts {
         datagrams: it.datagrams - of_others.map(|it| it.datagrams).sum::<u64>(),
         unread: unread(&|_| true),
         replayed: unread(&|reason| reason == again),
         socket_drops: it.socket_drops,
-        ..Came::default()
+        ..ListenerCounts::default()
     };
     for stream in it.streams.iter().filter(|it| is_it(it)) {
         came.messages += stream.writers.iter().map(|it| it.messages).sum::<u64>();

@@ -21,10 +21,10 @@ use record::run::{Figure, Mark, Phase as Measured, PubSub, Run, Target, UsageSer
 use zeroize::Zeroizing;
 
 use super::broker::{self, Secret, Url};
-use super::hearing::{Hearing, Outcome, length, now};
 use super::keys::{self, KeySource, Keys};
+use super::listener_display::{Hearing, Outcome, length, now};
 use super::message;
-use super::phase::Asked;
+use super::phase::PubSubCommand;
 use super::publisher::Publisher;
 use super::results;
 use super::watched::LOOK;
@@ -60,7 +60,7 @@ pub(super) struct Listened {
     pub(super) run: Run,
 }
 
-impl Asked {
+impl PubSubCommand {
     /// Measures, with the energy that it takes where that was asked for.
     pub fn measure(
         &self,
@@ -156,7 +156,8 @@ impl Asked {
         };
         let open = self.open(&phase.work, &secret, global)?;
         let (origin_ns, ahead_ns) = begun()?;
-        let watch = UsageWatch::start(usage::Asked::default()).context("cannot start a thread")?;
+        let watch =
+            UsageWatch::start(usage::WatchTargets::default()).context("cannot start a thread")?;
         let hearing = Hearing {
             phase,
             at: &open.at,
@@ -309,7 +310,7 @@ fn filter(plan: &plan::Publish, prefix: Option<&str>) -> String {
     Tree::new(prefix.unwrap_or(PREFIX), json, &publisher).all_data()
 }
 
-impl Asked {
+impl PubSubCommand {
     /// Listeners, at sockets or at the broker.
     pub(super) fn open(
         &self,
@@ -413,7 +414,7 @@ pub(super) fn knowledge(work: &Work, secured: &Secured) -> Knowledge {
     }
 }
 
-impl Asked {
+impl PubSubCommand {
     /// The command line of the publisher.
     pub(super) fn words(
         &self,

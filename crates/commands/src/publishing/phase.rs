@@ -122,7 +122,7 @@ pub struct Common {
 
 /// What was asked for.
 #[derive(Debug)]
-pub struct Asked {
+pub struct PubSubCommand {
     work: Work,
     pub(super) common: Common,
     pub(super) policy: PubSubPolicy,
@@ -151,14 +151,14 @@ pub fn definition(service: &str) -> Option<clap::Command> {
 }
 
 /// What a phase says.
-pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
+pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<PubSubCommand> {
     match service {
         "publish" => <Publish as clap::FromArgMatches>::from_arg_matches(typed)?.try_into(),
         _ => <Listen as clap::FromArgMatches>::from_arg_matches(typed)?.try_into(),
     }
 }
 
-impl TryFrom<Publish> for Asked {
+impl TryFrom<Publish> for PubSubCommand {
     type Error = anyhow::Error;
 
     fn try_from(args: Publish) -> anyhow::Result<Self> {
@@ -232,7 +232,7 @@ impl TryFrom<Publish> for Asked {
     }
 }
 
-impl TryFrom<Listen> for Asked {
+impl TryFrom<Listen> for PubSubCommand {
     type Error = anyhow::Error;
 
     fn try_from(args: Listen) -> anyhow::Result<Self> {
@@ -322,7 +322,7 @@ fn can_be_apart(common: &Common, broker: &Broker) -> Result<(), Failure> {
     }
 }
 
-impl Asked {
+impl PubSubCommand {
     /// The phase, if it makes sense.
     pub fn phase(&self) -> anyhow::Result<Phase> {
         let common = &self.common;

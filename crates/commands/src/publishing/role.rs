@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::broker::{self, Secret};
-use super::hearing::{length, now};
+use super::listener_display::{length, now};
 use super::phase;
 use super::publisher::Publisher;
 use super::watched::LOOK;
@@ -104,9 +104,9 @@ fn publish(role: Publishes, stage: &Stage<'_>) -> anyhow::Result<Vec<u8>> {
     let secret: Secret = role.secret.map(Zeroizing::new);
     let keys = Zeroizing::new(role.keys);
     let mut publisher = Publisher::start(&words)?;
-    let asked = usage::Asked {
+    let asked = usage::WatchTargets {
         server: Process::of(publisher.pid()).ok(),
-        ..usage::Asked::default()
+        ..usage::WatchTargets::default()
     };
     let at = (stage.ready)().ok_or_else(Failure::interrupted)?;
     let watch = UsageWatch::start(asked).context("cannot start a thread")?;

@@ -22,7 +22,7 @@ use super::set_up::{Measurement, Setup};
 use super::usage::UsageWatch;
 use super::{Common, missing, nearest, result};
 use crate::failure::Failure;
-use crate::fleet::{self, Fleet, Shared, Wanted, Word};
+use crate::fleet::{self, AgentUpdate, Fleet, Shared, Wanted};
 use crate::pcap;
 use crate::written;
 use crate::{log, lost};
@@ -78,7 +78,7 @@ pub fn measure(asked: Measurement<'_>) -> anyhow::Result<Run> {
         Done::Shared(both) => both.map(|(outcome, shared)| (outcome, Some(shared)))?,
     };
     if let Some(part) = &common.part {
-        part.say(Word::Part(Box::new(engine::Part::from(&outcome))));
+        part.say(AgentUpdate::Part(Box::new(engine::Part::from(&outcome))));
     }
     let after = asked.witnesses(&setup.looked);
 
@@ -164,7 +164,7 @@ impl Measurement<'_> {
             let mut tell = |progress: Progress| {
                 watcher.tell(&progress);
                 if let Some(part) = &common.part {
-                    part.say(Word::Progress(vec![progress]));
+                    part.say(AgentUpdate::Progress(vec![progress]));
                 }
             };
             let done = match fleet {

@@ -15,7 +15,7 @@ use super::result::status_name;
 use super::stage::Act;
 use crate::screen::{self, Out};
 use report::live::{Board, Live};
-use report::watch::About;
+use report::watch::PhaseSetup;
 
 /// Shows progress, and ends the phase when a condition says so.
 pub struct Watcher {
@@ -134,7 +134,7 @@ impl Watcher {
     }
 }
 
-fn about(command: &str, phase: &Phase, targets: Vec<String>) -> About {
+fn about(command: &str, phase: &Phase, targets: Vec<String>) -> PhaseSetup {
     let names = Prepared::names(phase).into_iter().map(str::to_owned);
-    About::of(command, phase, targets, names.collect(), status_name)
+    PhaseSetup::of(command, phase, targets, names.collect(), status_name)
 }

@@ -176,7 +176,7 @@ pub struct Register {
 
 /// What was asked for: a service, with everything that was typed about it.
 #[derive(Debug)]
-pub struct Asked {
+pub struct QuickCommand {
     service: &'static str,
     common: Common,
     work: Work,
@@ -223,8 +223,8 @@ macro_rules! services {
         }
 
         /// What was typed, by whomever: on a command line or in a scenario.
-        pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
-            let asked: anyhow::Result<Asked> = match service {
+        pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<QuickCommand> {
+            let asked: anyhow::Result<QuickCommand> = match service {
                 $(stringify!($name) => {
                     <$args as clap::FromArgMatches>::from_arg_matches(typed)?.try_into()
                 })*
@@ -236,7 +236,7 @@ macro_rules! services {
         }
 
         $(
-            impl TryFrom<$args> for Asked {
+            impl TryFrom<$args> for QuickCommand {
                 type Error = anyhow::Error;
 
                 fn try_from(args: $args) -> anyhow::Result<Self> {
@@ -246,7 +246,7 @@ macro_rules! services {
 
             /// Carries the command out.
             pub fn $name(args: $args, global: &Global) -> anyhow::Result<ExitCode> {
-                Asked::try_from(args)?.carry_out(global)
+                QuickCommand::try_from(args)?.carry_out(global)
             }
         )*
     };
@@ -271,7 +271,7 @@ fn over_https(work: &Work, url: &Url) -> Result<(), Failure> {
     }
 }
 
-impl Asked {
+impl QuickCommand {
     fn new(service: &'static str, common: Common, work: &impl Does) -> anyhow::Result<Self> {
         Ok(Self {
             service,

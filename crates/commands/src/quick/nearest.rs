@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::access::{About, Access};
+use load::access::{Access, ServerFacts};
 use load::engine::{Control, Target};
 use load::survey::survey;
 use load::transport::Steps;
@@ -45,7 +45,7 @@ fn look(access: &Access, nodes: &Nodes, control: &Control) -> Option<(NodeId, No
     }
     let opening = access.discover().ok()?;
     let mut session = access.open(&opening, &mut Steps::new()).ok()?;
-    let found = About::ask(&mut session).ok().and_then(|about| {
+    let found = ServerFacts::ask(&mut session).ok().and_then(|about| {
         let wanted = resolve(nodes, &about.namespaces, &mut session).ok()?;
         let wanted = wanted.into_iter().next()?;
         let there = survey(&mut session, MOST, Duration::ZERO, |_| goes_on()).ok()?;

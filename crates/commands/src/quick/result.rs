@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use load::access::{About, Access, Client, Credentials};
+use load::access::{Access, Client, Credentials, ServerFacts};
 use load::engine::{Change, Did, Outcome, Target};
 use record::Tally;
-use record::run::{ByHand, Figure, Hand, Part, Product, Sum};
+use record::run::{ByHand, Figure, OperatorAction, Part, Product, Sum};
 use wire::types::StatusCode;
 
 /// The specification's name of a status code, without its flags.
@@ -50,7 +50,7 @@ fn users(access: &Access) -> String {
     }
 }
 
-fn product(about: &About) -> Product {
+fn product(about: &ServerFacts) -> Product {
     let said = |it: &Option<String>| match it {
         Some(text) if !text.is_empty() => Figure::Known(text.clone()),
         _ => Figure::missing("the server does not say"),
@@ -64,7 +64,7 @@ fn product(about: &About) -> Product {
     }
 }
 
-fn limits(about: &About) -> BTreeMap<String, u64> {
+fn limits(about: &ServerFacts) -> BTreeMap<String, u64> {
     let limits = about.limits.iter();
     limits
         .map(|limit| (limit.name.to_owned(), limit.value as u64))
@@ -76,11 +76,11 @@ pub fn by_hand(changes: &[(u64, Change)]) -> Vec<ByHand> {
     let changes = changes.iter().map(|&(at_ns, change)| ByHand {
         at_ns,
         did: match change.did {
-            Did::Paused => Hand::Paused,
-            Did::Resumed => Hand::Resumed,
-            Did::Offered => Hand::Offered,
-            Did::EndedPhase => Hand::EndedPhase,
-            Did::EndedRun => Hand::EndedRun,
+            Did::Paused => OperatorAction::Paused,
+            Did::Resumed => OperatorAction::Resumed,
+            Did::Offered => OperatorAction::Offered,
+            Did::EndedPhase => OperatorAction::EndedPhase,
+            Did::EndedRun => OperatorAction::EndedRun,
         },
         offered_percent: match change.level.paused {
             true => 0,

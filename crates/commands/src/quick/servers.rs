@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 
 /// Servers that are there, and what is to be said of those that are not.
-pub struct Looked {
+pub struct ReachedServers {
     pub targets: Vec<Arc<Target>>,
     pub missing: Vec<Missing>,
 }
@@ -29,8 +29,8 @@ pub fn look_at(
     phase: &Phase,
     control: &Control,
     global: &Global,
-) -> anyhow::Result<Looked> {
-    let mut looked = Looked {
+) -> anyhow::Result<ReachedServers> {
+    let mut looked = ReachedServers {
         targets: Vec::new(),
         missing: Vec::new(),
     };

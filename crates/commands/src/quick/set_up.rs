@@ -10,7 +10,7 @@ use record::Samples;
 use record::run::LinkTest;
 use serde_json::Value;
 
-use super::servers::{self, Looked};
+use super::servers::{self, ReachedServers};
 use super::writer::Writer;
 use super::{Common, link_test, look, subscription_results};
 use crate::failure::Failure;
@@ -61,7 +61,7 @@ impl Setup {
 
 impl Measurement<'_> {
     /// Prepares what each server is asked for.
-    pub fn set_up(self, found: Looked, by_fleet: bool) -> anyhow::Result<Setup> {
+    pub fn set_up(self, found: ReachedServers, by_fleet: bool) -> anyhow::Result<Setup> {
         let (looked, phase) = (found.targets, self.phase);
         let limits = !self.common.load.ignores_limits();
         let own_limits = match by_fleet {

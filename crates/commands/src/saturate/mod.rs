@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::fleet;
 use crate::global::Global;
 use crate::interrupt;
-use crate::quick::{self, Asked};
+use crate::quick::{self, QuickCommand};
 use crate::results;
 use crate::screen::{Out, tell};
 use search_file::{SearchFile, Trial};
@@ -94,14 +94,14 @@ struct Of<T: clap::Args> {
     search: options::Args,
 }
 
-impl<T: clap::Args + TryInto<Asked, Error = anyhow::Error>> Of<T> {
-    fn ask(self) -> anyhow::Result<(Asked, options::Args)> {
+impl<T: clap::Args + TryInto<QuickCommand, Error = anyhow::Error>> Of<T> {
+    fn ask(self) -> anyhow::Result<(QuickCommand, options::Args)> {
         Ok((self.load.try_into()?, self.search))
     }
 }
 
 impl What {
-    fn ask(self) -> anyhow::Result<(Asked, options::Args)> {
+    fn ask(self) -> anyhow::Result<(QuickCommand, options::Args)> {
         match self {
             Self::Read(of) => of.ask(),
             Self::Write(of) => of.ask(),
@@ -119,10 +119,10 @@ impl What {
 }
 
 /// Reads the words of a search that was typed once; none if they are of something else.
-pub type Again = fn(&[String]) -> clap::error::Result<Option<(Args, Global)>>;
+pub type SearchParser = fn(&[String]) -> clap::error::Result<Option<(Args, Global)>>;
 
 /// Carries out `uaperf saturate`.
-pub fn run(args: Args, global: &Global, again: Again) -> anyhow::Result<ExitCode> {
+pub fn run(args: Args, global: &Global, again: SearchParser) -> anyhow::Result<ExitCode> {
     match (args.what, args.resume) {
         (Some(what), None) => {
             let (asked, search) = what.ask()?;
@@ -144,7 +144,7 @@ pub fn run(args: Args, global: &Global, again: Again) -> anyhow::Result<ExitCode
 }
 
 /// Goes on where a search was stopped: the same command, in the folder where it was typed.
-fn resume(folder: &Path, trials: Option<u32>, again: Again) -> anyhow::Result<ExitCode> {
+fn resume(folder: &Path, trials: Option<u32>, again: SearchParser) -> anyhow::Result<ExitCode> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut search_file = SearchFile::read(&folder)?;
     if let Some(trials) = trials {
@@ -171,7 +171,7 @@ fn resume(folder: &Path, trials: Option<u32>, again: Again) -> anyhow::Result<Ex
 }
 
 fn saturate(
-    asked: &Asked,
+    asked: &QuickCommand,
     search: &options::Args,
     begun: Option<SearchFile>,
     global: &Global,

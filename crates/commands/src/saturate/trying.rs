@@ -8,11 +8,11 @@ use record::run::Mark;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::quick::{self, Asked};
+use crate::quick::{self, QuickCommand};
 
 /// What trials are made of.
 pub struct Trying<'a> {
-    pub asked: &'a Asked,
+    pub asked: &'a QuickCommand,
     pub targets: Targets,
     pub phase: Phase,
     pub grow: Grow,

@@ -9,7 +9,7 @@ use load::engine::Control;
 use plan::scenario::{Point, Scenario, Turn};
 use plan::unit::duration::show;
 use record::Run;
-use record::run::{ByHand, Hand, Kind, Mark};
+use record::run::{ByHand, Kind, Mark, OperatorAction};
 use record::sweep::{Measurement, MeasurementState, Sweep};
 
 use super::index::{exit, failures, judged};
@@ -191,7 +191,7 @@ impl Bench<'_> {
             rows.append(point, &run)?;
         }
         // A phase that a person ended, to have the next one, is done.
-        let ended = |it: &ByHand| it.did == Hand::EndedPhase;
+        let ended = |it: &ByHand| it.did == OperatorAction::EndedPhase;
         let ended = run.phases.iter().any(|it| it.by_hand.iter().any(ended));
         let interrupted =
             self.control.is_stopped() || run.marks.contains(&Mark::Interrupted) && !ended;

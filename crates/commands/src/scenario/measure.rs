@@ -13,7 +13,7 @@ use report::watch::Plan;
 use super::bench::Bench;
 use super::servers::Reached;
 use super::vocabulary::{Commands, SOME_SERVER};
-use super::whole::{Lacking, add};
+use super::whole::{MissingPhases, add};
 use crate::failure::Failure;
 use crate::quick;
 use crate::results;
@@ -39,7 +39,7 @@ impl Bench<'_> {
             false => file.with_extension(results::in_file_names(&step.name)),
         };
         let mut whole: Option<Run> = None;
-        let mut lacking = Lacking::default();
+        let mut lacking = MissingPhases::default();
         let of = point.groups.len();
         for (n, group) in point.groups.iter().enumerate() {
             if control.is_aborted() {

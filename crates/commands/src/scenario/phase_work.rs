@@ -10,11 +10,11 @@ use crate::quick;
 
 /// A phase, with everything that was said about it.
 #[derive(Debug)]
-pub enum Asked {
+pub enum PhaseWork {
     /// Requests to servers.
-    Requests(Box<quick::Asked>),
+    Requests(Box<quick::QuickCommand>),
     /// A publisher, or listeners, or both.
-    PubSub(Box<pubsub::Asked>),
+    PubSub(Box<pubsub::PubSubCommand>),
 }
 
 /// The options of a service.
@@ -23,14 +23,14 @@ pub fn definition(service: &str) -> Option<clap::Command> {
 }
 
 /// What was said.
-pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<Asked> {
+pub fn asked(service: &str, typed: &clap::ArgMatches) -> anyhow::Result<PhaseWork> {
     Ok(match pubsub::SERVICES.contains(&service) {
-        true => Asked::PubSub(Box::new(pubsub::asked(service, typed)?)),
-        false => Asked::Requests(Box::new(quick::asked(service, typed)?)),
+        true => PhaseWork::PubSub(Box::new(pubsub::asked(service, typed)?)),
+        false => PhaseWork::Requests(Box::new(quick::asked(service, typed)?)),
     })
 }
 
-impl Asked {
+impl PhaseWork {
     /// The phase with so many servers, if it makes sense.
     pub fn phase(&self, servers: usize) -> anyhow::Result<Phase> {
         match self {

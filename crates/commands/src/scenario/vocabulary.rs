@@ -10,7 +10,7 @@ use plan::scenario::{Key, Kind, Refusal, Scalar, Setting, Shape, Vocabulary};
 use plan::{Phase, TargetSpec, Targets};
 use plant::Profile;
 
-use super::phase_work::{self, Asked};
+use super::phase_work::{self, PhaseWork};
 use super::placed;
 use crate::failure::Failure;
 use crate::fleet;
@@ -322,7 +322,7 @@ impl Commands {
         service: &str,
         settings: &[Setting],
         more: &[String],
-    ) -> Result<Asked, Refusal> {
+    ) -> Result<PhaseWork, Refusal> {
         let command = phase_work::definition(service).ok_or_else(|| Refusal {
             option: None,
             what: format!("there is no service {service:?}"),

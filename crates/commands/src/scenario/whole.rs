@@ -9,13 +9,13 @@ use crate::time_limit;
 
 /// Phases of a point that were not carried out.
 #[derive(Default)]
-pub(super) struct Lacking {
+pub(super) struct MissingPhases {
     pub(super) missing: Vec<Missing>,
     /// What the first of them failed of.
     pub(super) first: Option<anyhow::Error>,
 }
 
-impl Lacking {
+impl MissingPhases {
     pub(super) fn some(&self) -> bool {
         !self.missing.is_empty()
     }

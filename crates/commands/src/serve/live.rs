@@ -37,7 +37,7 @@ struct Look {
 }
 
 /// Who looks.
-struct Looker {
+struct FigureSource {
     watches: Vec<ServerWatch>,
     process: Process,
     start: Instant,
@@ -45,7 +45,7 @@ struct Looker {
     refused: Vec<u64>,
 }
 
-impl Looker {
+impl FigureSource {
     fn look(&mut self) -> Look {
         let at = Instant::now();
         let (process, threads) = self.process.look();
@@ -176,14 +176,14 @@ impl Display {
     pub fn start(watches: Vec<ServerWatch>) -> Self {
         let (told, hears) = mpsc::channel();
         let (ready, done) = mpsc::channel();
-        let looker = Looker {
+        let source = FigureSource {
             refused: vec![0; watches.len()],
             watches,
             process: Process::own(),
             start: Instant::now(),
         };
         std::thread::spawn(move || {
-            show(looker, &hears);
+            show(source, &hears);
             // Nobody may wait any more.
             let _ = ready.send(());
         });
@@ -204,10 +204,10 @@ impl Display {
 }
 
 /// Both ways write to standard error: standard output is for whoever started this.
-fn show(mut looker: Looker, told: &mpsc::Receiver<Event>) {
+fn show(mut source: FigureSource, told: &mpsc::Receiver<Event>) {
     let mut out = std::io::stderr();
     let terminal = screen::is_drawn_on();
-    let mut before = looker.look();
+    let mut before = source.look();
     let mut lines = 0;
     loop {
         let last = match told.recv_timeout(EVERY) {
@@ -226,9 +226,9 @@ fn show(mut looker: Looker, told: &mpsc::Receiver<Event>) {
                 continue;
             }
         };
-        let now = looker.look();
-        let up = now.at - looker.start;
-        let mut refused = looker.refused(up);
+        let now = source.look();
+        let up = now.at - source.start;
+        let mut refused = source.refused(up);
         let between = Between {
             before: &before,
             now: &now,
@@ -238,7 +238,7 @@ fn show(mut looker: Looker, told: &mpsc::Receiver<Event>) {
             (true, _) => {
                 let width = terminal_size::terminal_size().map_or(COLUMNS, |(w, _)| w.0.into());
                 // Above the block, which begins below them from now on.
-                let block = between.block(&name(&looker.watches));
+                let block = between.block(&name(&source.watches));
                 let text = over(&[refused, block.clone()].concat(), lines, width);
                 lines = block.len();
                 text

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use load::access::TlsTrust;
 use load::pubsub::{
-    Address, Discovery, Dscp, Fates, Interface, KeyService, KeySupply, Login, Mqtt, Publish,
+    Address, Discovery, Dscp, Interface, KeyService, KeySupply, Login, LossModel, Mqtt, Publish,
     PublishError, Published, SecurityKeys, Source, Target, Values, publish,
 };
 use plan::DatagramFate;
@@ -217,7 +217,7 @@ struct OfPlant(Signals);
 #[derive(Debug)]
 struct OfFaults(plant::DatagramFaults);
 
-impl Fates for OfFaults {
+impl LossModel for OfFaults {
     fn are_wanted(&self) -> bool {
         self.0.are_wanted()
     }

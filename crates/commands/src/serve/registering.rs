@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(30);
 
 /// At a discovery server each, until the end.
-pub struct Registering(Vec<Clerk>);
+pub struct Registering(Vec<Registrar>);
 
-struct Clerk {
+struct Registrar {
     end: Sender<()>,
     done: Receiver<()>,
 }
@@ -45,7 +45,7 @@ impl Registering {
                 // Nobody may wait any more.
                 let _ = ready.send(());
             });
-            Clerk { end, done }
+            Registrar { end, done }
         };
         Self(at.into_iter().map(one).collect())
     }

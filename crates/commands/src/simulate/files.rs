@@ -9,7 +9,7 @@ use model::plant::{Fanout, Node, Plant};
 use plan::unit::Rate;
 use plan::{NodeSpec, Sampling, Spread, Subscribe, TargetSpec, Targets, Work};
 use record::run::{
-    About, Build, ClockBound, Destination, Figure, Fingerprint, Incident, Kind, Mark,
+    Build, ClockBound, Destination, EvidenceTopic, Figure, Fingerprint, Incident, Kind, Mark,
     Outcome as Losses, Phase, Product, Run, Subscriptions, Target, Usage, UsageSeries, Verdict,
     WarmUp,
 };
@@ -266,23 +266,23 @@ fn judged(node: &Node, group: &Group, phase: &Phase) -> Verdict {
     let (kind, about, text) = if it.messages == 0 {
         (
             Kind::Failed,
-            About::NothingCame,
+            EvidenceTopic::NothingCame,
             "no message came".to_owned(),
         )
     } else if it.left_away > 0 {
         let (away, of) = (it.left_away, group.sessions);
         let text = format!("{away} of {of} clients have no connection in the end");
-        (Kind::Incomplete, About::LostSessions, text)
+        (Kind::Incomplete, EvidenceTopic::LostSessions, text)
     } else if share >= SKIPPED || queueing.is_some_and(|it| it > publishing) {
         let text = format!(
             "{:.1} % of publishings were skipped because the message before was not made yet; values queued for {} (p99)",
             share * 100.0,
             queueing.map_or_else(|| "n/a".to_owned(), plan::unit::duration::show_ns)
         );
-        (Kind::ServerSaturated, About::Queueing, text)
+        (Kind::ServerSaturated, EvidenceTopic::Queueing, text)
     } else {
         let text = "each message was made in its interval".to_owned();
-        (Kind::Valid, About::Queueing, text)
+        (Kind::Valid, EvidenceTopic::Queueing, text)
     };
     verdict.kind = kind;
     verdict.add(about, text, "");

@@ -11,7 +11,7 @@ use judge::Exit;
 use plan::unit::{Bytes, duration};
 use simulate::protocol::SessionCourse;
 
-use super::protocol_result::Talk;
+use super::protocol_result::SessionResult;
 use super::scene::{self, Reading, Set};
 use super::{protocol_file, protocol_screen};
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ struct Common {
 }
 
 const HANDSHAKE: &str = "\
-Our own client and server talk, byte for byte; what is simulated is TCP, the link, and the time that cryptography takes.
+Our own client and server result, byte for byte; what is simulated is TCP, the link, and the time that cryptography takes.
 
 Examples:
   uaperf simulate handshake --link satellite --security best
@@ -134,7 +134,7 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
         None => each(&set, sessions, &stop, began),
     };
     screen::status("");
-    let talk = Talk {
+    let result = SessionResult {
         set,
         reading,
         sessions,
@@ -143,7 +143,7 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
         interrupted: stop.load(Ordering::Relaxed),
     };
     let took = began.elapsed();
-    let summary = protocol_screen::Summary::of(&talk, &common.scene);
+    let summary = protocol_screen::Summary::of(&result, &common.scene);
     let takes_output = common.out.as_deref().is_some_and(written::is_output);
     let mut out = screen::Out::beside_file(takes_output);
     if common.json {
@@ -155,15 +155,15 @@ fn run(common: &Common, sessions: u32, reading: Reading) -> anyhow::Result<ExitC
     }
     tell!(
         "simulated {} sessions in {}",
-        talk.courses.len(),
+        result.courses.len(),
         duration::show(took)
     );
     if let Some(file) = &common.out {
-        let run = protocol_file::run(&talk, &common.scene)?;
+        let run = protocol_file::run(&result, &common.scene)?;
         written::put("--out", file, &run.to_json()?);
     }
-    let good = talk.courses.iter().any(|it| it.failed.is_none());
-    Ok(ExitCode::from(match (talk.interrupted, good) {
+    let good = result.courses.iter().any(|it| it.failed.is_none());
+    Ok(ExitCode::from(match (result.interrupted, good) {
         (true, _) => Exit::Interrupted,
         (_, false) => Exit::Nothing,
         _ => Exit::Good,

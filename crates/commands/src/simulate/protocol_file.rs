@@ -7,19 +7,19 @@ use plan::{Connect, ConnectKind, NodeSpec, Read, TargetSpec, Targets, Work};
 use record::Timestamp;
 use record::ledger::{BAD_TIMEOUT, Lateness, Ledger, Times};
 use record::run::{
-    About, Build, Figure, Fingerprint, Kind, Mark, Part, Phase, Product, Run, Sum, Target, Verdict,
-    WarmUp,
+    Build, EvidenceTopic, Figure, Fingerprint, Kind, Mark, Part, Phase, Product, Run, Sum, Target,
+    Verdict, WarmUp,
 };
 use serde_json::json;
 use simulate::protocol::{ProtocolStep, SessionCourse, Side};
 
 use super::files::BEGIN;
-use super::protocol_result::Talk;
+use super::protocol_result::SessionResult;
 use super::scene;
 use crate::quick::status_name;
 
 /// What came of it, as a run that nobody measured.
-pub fn run(talk: &Talk, args: &scene::Args) -> anyhow::Result<Run> {
+pub fn run(result: &SessionResult, args: &scene::Args) -> anyhow::Result<Run> {
     let at =
         |ns: u64| Timestamp::from_unix_ns(BEGIN + i128::from(ns)).context("a time beyond time");
     let machine = Fingerprint {
@@ -30,60 +30,60 @@ pub fn run(talk: &Talk, args: &scene::Args) -> anyhow::Result<Run> {
         },
         ..Fingerprint::default()
     };
-    let reads = talk.reading.requests > 0;
+    let reads = result.reading.requests > 0;
     let command = if reads { "requests" } else { "handshake" };
     let mut run = Run::new(format!("simulate {command}"), at(0)?, machine);
-    let begins = begins(talk);
-    let ends = std::iter::zip(&begins, &talk.courses).map(|(at, it)| at + it.ended);
+    let begins = begins(result);
+    let ends = std::iter::zip(&begins, &result.courses).map(|(at, it)| at + it.ended);
     let length = ends.max().unwrap_or(0).max(1);
     run.ended = at(length)?;
     run.request = json!({
         "link": args.link.to_string(),
-        "security": talk.set.protection.to_string(),
-        "user": talk.set.user,
-        "sessions": talk.sessions,
-        "every_ns": talk.every.map(|it| it.as_nanos() as u64),
-        "requests": talk.reading.requests,
-        "batch": talk.reading.batch,
-        "value_bytes": talk.reading.value.map(|it| it.0),
-        "costs": talk.set.costs,
+        "security": result.set.protection.to_string(),
+        "user": result.set.user,
+        "sessions": result.sessions,
+        "every_ns": result.every.map(|it| it.as_nanos() as u64),
+        "requests": result.reading.requests,
+        "batch": result.reading.batch,
+        "value_bytes": result.reading.value.map(|it| it.0),
+        "costs": result.set.costs,
         "seed": args.seed,
     });
-    let url = talk.set.scene.client.url.clone();
+    let url = result.set.scene.client.url.clone();
     let targets = Targets::resolve(&[url.parse::<TargetSpec>()?], |_| {
         Err(std::io::ErrorKind::NotFound.into())
     })?;
-    run.plan = plan::Plan::of(targets, planned(talk)?).to_value()?;
+    run.plan = plan::Plan::of(targets, planned(result)?).to_value()?;
     run.targets = vec![Target {
         url,
         product: Product {
             name: Figure::Known("simulated uaperf plant".to_owned()),
             ..Product::default()
         },
-        security: talk.set.protection.to_string(),
-        user: talk.set.user.clone(),
+        security: result.set.protection.to_string(),
+        user: result.set.user.clone(),
         link: Some(args.link.to_string()).filter(|it| !it.is_empty()),
         ..Target::default()
     }];
-    let mut phase = phase(talk, &begins, at(0)?, length);
-    phase.verdict = judged(talk);
+    let mut phase = phase(result, &begins, at(0)?, length);
+    phase.verdict = judged(result);
     run.verdict = phase.verdict.clone();
     run.phases = vec![phase];
     run.marks = vec![Mark::Simulated];
-    if talk.interrupted {
+    if result.interrupted {
         run.marks.push(Mark::Interrupted);
     }
-    run.notes = vec![format!("costs: {}", talk.set.costs)];
-    run.notes.extend(talk.set.notes.iter().cloned());
+    run.notes = vec![format!("costs: {}", result.set.costs)];
+    run.notes.extend(result.set.notes.iter().cloned());
     Ok(run)
 }
 
 /// When each session begins: those with links of their own one after the other.
-fn begins(talk: &Talk) -> Vec<u64> {
+fn begins(result: &SessionResult) -> Vec<u64> {
     let mut next = 0;
-    let courses = talk.courses.iter();
+    let courses = result.courses.iter();
     courses
-        .map(|it| match talk.every {
+        .map(|it| match result.every {
             Some(_) => it.began,
             None => {
                 let begins = next;
@@ -94,12 +94,12 @@ fn begins(talk: &Talk) -> Vec<u64> {
         .collect()
 }
 
-fn planned(talk: &Talk) -> anyhow::Result<plan::Phase> {
-    let reading = &talk.reading;
+fn planned(result: &SessionResult) -> anyhow::Result<plan::Phase> {
+    let reading = &result.reading;
     let work = match reading.requests {
         0 => Work::Connect(Connect {
             reads: 0,
-            ..Connect::new(match talk.every {
+            ..Connect::new(match result.every {
                 Some(Duration::ZERO) => ConnectKind::Storm,
                 _ => ConnectKind::Churn,
             })
@@ -113,12 +113,12 @@ fn planned(talk: &Talk) -> anyhow::Result<plan::Phase> {
         }
     };
     let mut phase = plan::Phase::new(work);
-    phase.sessions = match (reading.requests, talk.every) {
+    phase.sessions = match (reading.requests, result.every) {
         (0, None) => 1,
-        _ => talk.sessions,
+        _ => result.sessions,
     };
     phase.duration = None;
-    phase.requests = Some(u64::from(talk.sessions) * u64::from(reading.requests.max(1)));
+    phase.requests = Some(u64::from(result.sessions) * u64::from(reading.requests.max(1)));
     phase.warmup = plan::Warmup::Given {
         warmup: Duration::ZERO,
     };
@@ -146,17 +146,17 @@ fn ledger(mut all: Vec<Done>, values: u32, length: u64) -> Ledger {
     ledger
 }
 
-fn phase(talk: &Talk, begins: &[u64], started: Timestamp, length: u64) -> Phase {
-    let sessions = || std::iter::zip(begins, &talk.courses);
+fn phase(result: &SessionResult, begins: &[u64], started: Timestamp, length: u64) -> Phase {
+    let sessions = || std::iter::zip(begins, &result.courses);
     let of_step = |step: ProtocolStep| {
         let all = sessions().flat_map(|(at, it)| it.steps.iter().map(move |step| (*at, step)));
         let all = all.filter(|(_, it)| it.0 == step);
         all.map(|(at, it)| (at + it.1, it.2, true))
             .collect::<Vec<Done>>()
     };
-    let reads = talk.reading.requests > 0;
+    let reads = result.reading.requests > 0;
     let (all, values) = match reads {
-        true => (of_step(ProtocolStep::Read), talk.reading.batch),
+        true => (of_step(ProtocolStep::Read), result.reading.batch),
         false => (
             sessions()
                 .map(|(at, it)| {
@@ -208,26 +208,30 @@ fn counted(
     messages.filter(move |it| !reads || it.step == ProtocolStep::Read)
 }
 
-fn judged(talk: &Talk) -> Verdict {
+fn judged(result: &SessionResult) -> Verdict {
     let mut verdict = Verdict::default();
     let (all, failed) = (
-        talk.courses.len(),
-        talk.courses.iter().filter(|it| it.failed.is_some()).count(),
+        result.courses.len(),
+        result
+            .courses
+            .iter()
+            .filter(|it| it.failed.is_some())
+            .count(),
     );
     let (kind, about, text) = match failed {
         0 => (
             Kind::Valid,
-            About::SessionsLost,
+            EvidenceTopic::SessionsLost,
             "each session went through all its steps".to_owned(),
         ),
         _ if failed == all => (
             Kind::Failed,
-            About::AllFailed,
+            EvidenceTopic::AllFailed,
             "no session went through all its steps".to_owned(),
         ),
         _ => (
             Kind::Incomplete,
-            About::SessionsLost,
+            EvidenceTopic::SessionsLost,
             format!("{failed} of {all} sessions did not go through all their steps"),
         ),
     };

@@ -7,7 +7,7 @@ use simulate::protocol::SessionCourse;
 use super::scene::{Reading, Set};
 
 /// What was simulated.
-pub struct Talk {
+pub struct SessionResult {
     pub set: Set,
     pub reading: Reading,
     pub sessions: u32,

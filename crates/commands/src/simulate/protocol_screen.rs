@@ -9,7 +9,7 @@ use serde::Serialize;
 use simulate::protocol::{Message, ProtocolStep, SessionCourse, Side};
 use wire::url::Transport;
 
-use super::protocol_result::Talk;
+use super::protocol_result::SessionResult;
 use super::scene;
 use crate::model::wrapped;
 
@@ -91,11 +91,11 @@ struct OfMessage {
 const SHOWN: usize = 40;
 
 impl Summary {
-    pub fn of(talk: &Talk, args: &scene::Args) -> Self {
+    pub fn of(result: &SessionResult, args: &scene::Args) -> Self {
         let good = |it: &&SessionCourse| it.failed.is_none();
-        let first = talk.courses.iter().find(good);
+        let first = result.courses.iter().find(good);
         let steps = ProtocolStep::ALL.into_iter().filter_map(|step| {
-            let of_step = talk.courses.iter().flat_map(|it| &it.steps);
+            let of_step = result.courses.iter().flat_map(|it| &it.steps);
             let all: Vec<u64> = of_step.filter(|it| it.0 == step).map(|it| it.2).collect();
             let messages = first.into_iter().flat_map(|it| &it.messages);
             let mut bytes = [0; 2];
@@ -113,32 +113,36 @@ impl Summary {
             })
         });
         let mut failures = BTreeMap::new();
-        for why in talk.courses.iter().filter_map(|it| it.failed.clone()) {
+        for why in result.courses.iter().filter_map(|it| it.failed.clone()) {
             *failures.entry(why).or_insert(0) += 1;
         }
-        let on_line: Vec<[u64; 2]> = talk.courses.iter().filter_map(|it| it.on_line).collect();
+        let on_line: Vec<[u64; 2]> = result.courses.iter().filter_map(|it| it.on_line).collect();
         let mean = |way: usize| mean(on_line.iter().map(|it| it[way] as f64));
-        let activation = talk.courses.iter().filter(good);
+        let activation = result.courses.iter().filter(good);
         Self {
             simulated: true,
             transport: args.transport.scheme(),
             link: args.link.to_string(),
-            security: talk.set.protection.to_string(),
-            user: talk.set.user.clone(),
-            costs: talk.set.costs.clone(),
+            security: result.set.protection.to_string(),
+            user: result.set.user.clone(),
+            costs: result.set.costs.clone(),
             seed: args.seed,
-            sessions: talk.courses.len(),
-            failed: talk.courses.iter().filter(|it| it.failed.is_some()).count(),
+            sessions: result.courses.len(),
+            failed: result
+                .courses
+                .iter()
+                .filter(|it| it.failed.is_some())
+                .count(),
             failures,
-            with_loss: talk.courses.iter().filter(|it| it.sent_again > 0).count(),
-            sent_again: talk.courses.iter().map(|it| it.sent_again).sum(),
+            with_loss: result.courses.iter().filter(|it| it.sent_again > 0).count(),
+            sent_again: result.courses.iter().map(|it| it.sent_again).sum(),
             activation: Times::of(activation.filter_map(SessionCourse::activation).collect()),
             steps: steps.collect(),
             messages: first
                 .map(|it| it.messages.iter().take(SHOWN).map(message).collect())
                 .unwrap_or_default(),
             on_line: mean(0).zip(mean(1)).map(Into::into),
-            notes: talk.set.notes.clone(),
+            notes: result.set.notes.clone(),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use observe::counters::{Counted, Counters, not_counted};
 use observe::{
-    Beat, Cgroup, Footing, Limit, Network, NotAvailable, Process, Sample, Shares, Socket, Task,
-    TcpState, Tree, cgroup, footing, shares, tasks_since,
+    Beat, Cgroup, Limit, Network, NotAvailable, Process, ProcessTotals, Sample, Shares, Socket,
+    Task, TcpState, Tree, cgroup, footing, shares, tasks_since,
 };
 use record::average::median_ns;
 use record::run::Figure;
@@ -33,7 +33,7 @@ pub struct Snapshot {
     beat: Beat,
     pub sample: Sample,
     pub tasks: observe::Figure<Vec<Task>>,
-    pub footing: observe::Figure<Footing>,
+    pub footing: observe::Figure<ProcessTotals>,
     shares: observe::Figure<Shares>,
     sockets: observe::Figure<Vec<Socket>>,
     cgroup: observe::Figure<Cgroup>,
@@ -105,10 +105,10 @@ fn since(now: &Snapshot, then: &Snapshot) -> Closely {
         cores(less(of(&now.beat), of(&then.beat)), interval)
     };
     let spent = now.sample.since(&then.sample);
-    let held = |of: fn(&Footing) -> &observe::Figure<u64>| -> observe::Figure<u64> {
+    let held = |of: fn(&ProcessTotals) -> &observe::Figure<u64>| -> observe::Figure<u64> {
         of(now.footing.as_ref().map_err(Clone::clone)?).clone()
     };
-    let moved = |of: fn(&Footing) -> &observe::Figure<u64>| -> observe::Figure<u64> {
+    let moved = |of: fn(&ProcessTotals) -> &observe::Figure<u64>| -> observe::Figure<u64> {
         let then = of(then.footing.as_ref().map_err(Clone::clone)?);
         less(of(now.footing.as_ref().map_err(Clone::clone)?), then)
     };

@@ -9,12 +9,12 @@ use record::run::Figure;
 
 use super::close::thread;
 use super::line::{Closely, Ended, Gap, Host, Line, Link, Process, Sum};
-use crate::elsewhere::{Elsewhere, Event, Known, Point, SamplePair, Site};
 use crate::failure::Failure;
+use crate::remote_watch::{Event, Known, Point, RemoteWatch, SamplePair, Site};
 
 /// Somebody looks at it there.
-pub struct Far {
-    there: Elsewhere,
+pub struct RemoteProcess {
+    there: RemoteWatch,
     first: Option<Point>,
     last: Option<Point>,
     /// The last one that had threads.
@@ -24,12 +24,12 @@ pub struct Far {
     why: Option<String>,
 }
 
-impl Far {
+impl RemoteProcess {
     /// What was typed, if it is of another host.
     pub fn find(typed: &str, every: Duration) -> Option<anyhow::Result<Self>> {
         let open = |site: Site| {
             Ok(Self {
-                there: Elsewhere::open(&site, every)?,
+                there: RemoteWatch::open(&site, every)?,
                 first: None,
                 last: None,
                 closely: None,

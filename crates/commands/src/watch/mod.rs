@@ -25,7 +25,7 @@ use plan::unit::duration;
 use report::family::prometheus;
 
 use self::cost::Cost;
-use self::far::Far;
+use self::far::RemoteProcess;
 use self::host::Machine;
 use self::line::{End, Line};
 use self::screen::Screen;
@@ -130,7 +130,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
     let mut all = Vec::new();
     let mut far = Vec::new();
     for typed in &args.targets {
-        if let Some(found) = Far::find(typed, args.interval) {
+        if let Some(found) = RemoteProcess::find(typed, args.interval) {
             far.push(found?);
             continue;
         }
@@ -209,7 +209,7 @@ impl<W: Write> Output for line::Lines<W> {
 fn watch(
     args: &Args,
     all: &mut [Watched],
-    far: &mut [Far],
+    far: &mut [RemoteProcess],
     scraped: Option<&Page>,
     told: &Receiver<()>,
     out: &mut dyn Output,
@@ -255,12 +255,12 @@ fn watch(
                 show(scraped, prometheus::text(&metrics::families(all)));
             }
         }
-        lines.extend(far.iter_mut().flat_map(Far::look));
+        lines.extend(far.iter_mut().flat_map(RemoteProcess::look));
         cost.looked();
         out.take(lines)?;
         // Without a duration nothing else would end it.
         let unread = is_gone() && args.duration.is_none() && scraped.is_none();
-        let ended = all.iter().all(Watched::has_ended) && far.iter().all(Far::has_ended);
+        let ended = all.iter().all(Watched::has_ended) && far.iter().all(RemoteProcess::has_ended);
         if over || unread || ended {
             break false;
         }
@@ -274,7 +274,7 @@ fn watch(
         processes: all
             .iter()
             .map(Watched::sum)
-            .chain(far.iter().map(Far::sum))
+            .chain(far.iter().map(RemoteProcess::sum))
             .collect(),
     })
 }

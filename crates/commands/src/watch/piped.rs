@@ -11,10 +11,10 @@ use observe::{Figure, NotAvailable, Process, Totals, Tree, name_of, thread_cpu};
 use plan::unit::duration::nanos;
 
 use super::process;
-use crate::elsewhere::{CLOSEST, FromWatch, HOST, Hello, ToWatch};
 use crate::failure::Failure;
 use crate::fleet::VERSION;
 use crate::fleet::pipe::{self, stamp};
+use crate::remote_watch::{CLOSEST, FromWatch, HOST, Hello, ToWatch};
 
 /// Threads one by one are told this often: they are most of what there is to tell.
 const CLOSELY: Duration = Duration::from_secs(1);
@@ -97,7 +97,7 @@ fn say(out: &Sender<Vec<u8>>, what: &FromWatch) -> bool {
 }
 
 fn work(subject: Subject, letters: &Receiver<Inbox>, out: &Sender<Vec<u8>>) {
-    let mut eye = Eye::at(subject);
+    let mut observation = Observation::at(subject);
     let (mut next, mut every) = (None::<Instant>, CLOSEST);
     let mut heard = Instant::now();
     loop {
@@ -135,7 +135,7 @@ fn work(subject: Subject, letters: &Receiver<Inbox>, out: &Sender<Vec<u8>>) {
         let Some(due) = next.filter(|due| *due <= Instant::now()) else {
             continue;
         };
-        let look = eye.look(every);
+        let look = observation.look(every);
         if !say(out, &look) || matches!(look, FromWatch::Ended { .. }) {
             return;
         }
@@ -153,7 +153,7 @@ fn after(due: Instant, every: Duration) -> Instant {
 }
 
 /// Who looks, at what.
-struct Eye {
+struct Observation {
     subject: Subject,
     /// The CPU of this thread before it looked.
     before: Figure<Duration>,
@@ -161,7 +161,7 @@ struct Eye {
     closely: Instant,
 }
 
-impl Eye {
+impl Observation {
     fn at(subject: Subject) -> Self {
         Self {
             subject,
@@ -216,12 +216,12 @@ pub fn look(
     }
     tell(&FromWatch::Hello(hello(process)));
     let every = every.max(CLOSEST);
-    let mut eye = Eye::at(subject);
+    let mut observation = Observation::at(subject);
     let mut due = Instant::now();
     loop {
         let over = is_over();
         if over || due <= Instant::now() {
-            let look = eye.look(every);
+            let look = observation.look(every);
             tell(&look);
             if over || matches!(look, FromWatch::Ended { .. }) {
                 return Ok(());

@@ -6,7 +6,7 @@ mod read;
 mod subscribe;
 mod write;
 
-use load::access::{About, Session};
+use load::access::{ServerFacts, Session};
 use load::transport::CallError;
 use peers::bench::NAMESPACE;
 use thiserror::Error;
@@ -24,7 +24,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub fn new(session: Session, about: &About) -> Self {
+    pub fn new(session: Session, about: &ServerFacts) -> Self {
         let namespace = about.namespaces.iter().position(|uri| uri == NAMESPACE);
         let declared = about.limit("MaxNodesPerRead");
         Self {

@@ -89,7 +89,7 @@ fn sheet(seen: Vec<Stages>) -> Sheet {
         security: "None".into(),
         process: Figure::default(),
         machine: Default::default(),
-        asked: Asked {
+        asked: AttackSettings {
             step_ns: 5_000_000_000,
             rate_per_s: 100.0,
             count: 10_000,

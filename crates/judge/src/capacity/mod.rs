@@ -1,20 +1,20 @@
 //! The search for a capacity: how much load meets an objective.
 //!
 //! The load grows until the objective is missed. From then on each trial is made where it tells most:
-//! in the middle of what all trials together leave open (`belief`), and once that is
+//! in the middle of what all trials together leave open (`distribution`), and once that is
 //! narrow at its edges, by lot. One trial on a noisy machine proves little: no single answer decides
 //! anything, and the search ends when what is left open is as narrow as it was asked for. What comes next
 //! follows from the trials alone, so that a search that was cut off goes on where it was when it is
 //! told its trials again.
 
 mod answer;
-mod belief;
+mod knee_distribution;
 
 use plan::Random;
 use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, Judgement, Why};
-use belief::Belief;
+use knee_distribution::KneeDistribution;
 
 /// Where to look, and how closely.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -267,10 +267,13 @@ impl Search {
 
     /// The load that tells most, if there is still something to be told.
     fn close_in(&self) -> Next {
-        let Some(belief) = Belief::of(&self.points) else {
+        let Some(distribution) = KneeDistribution::of(&self.points) else {
             return self.found(End::Unclear);
         };
-        let (low, high) = (belief.quantile(TAIL), belief.quantile(1.0 - TAIL));
+        let (low, high) = (
+            distribution.quantile(TAIL),
+            distribution.quantile(1.0 - TAIL),
+        );
         if self.bounds.most.is_some_and(|most| low >= most) {
             return self.found(End::Most);
         }
@@ -284,8 +287,8 @@ impl Search {
         let mut lot = |n: u64| random.next_u64() % n;
         let wide = high > low * (1.0 + WIDE * self.bounds.precision);
         let load = match wide && !self.bounds.whole {
-            true => belief.quantile(0.5),
-            false => belief.quantile([0.25, 0.5, 0.75][lot(3) as usize]),
+            true => distribution.quantile(0.5),
+            false => distribution.quantile([0.25, 0.5, 0.75][lot(3) as usize]),
         };
         let load = match self.bounds.whole && lot(2) == 1 {
             true => load.ceil(),
@@ -320,8 +323,12 @@ impl Search {
         let told = self.points.iter().any(|point| point.misses() > 0)
             && self.points.iter().any(|point| point.met > 0)
             && matches!(end, End::Knee | End::Unclear);
-        let belief = Belief::of(&self.points).filter(|_| told);
-        let at = |chance: f64| belief.as_ref().map(|belief| belief.quantile(chance));
+        let distribution = KneeDistribution::of(&self.points).filter(|_| told);
+        let at = |chance: f64| {
+            distribution
+                .as_ref()
+                .map(|distribution| distribution.quantile(chance))
+        };
         let low = at(TAIL);
         let stands = |which: bool| {
             let points = self.points.iter();

@@ -4,7 +4,7 @@ use record::run::{ByHand, Phase, Verdict};
 
 use super::Evidence;
 use super::missing::{Missing, lower};
-use super::reason::{Ground, Reason};
+use super::reason::{Reason, ReasonKind};
 use super::subscriptions;
 use crate::diagnostics;
 
@@ -32,7 +32,7 @@ impl Judgement {
     pub fn hear(&mut self, phase: &Phase) {
         if let Some(told) = &phase.subscriptions {
             let reasons = subscriptions::reasons(told, phase);
-            let failed = reasons.iter().any(|it| it.ground() == Ground::Failed);
+            let failed = reasons.iter().any(|it| it.ground() == ReasonKind::Failed);
             if failed && told.subscriptions > 0 {
                 // The server answers; of other requests there were none to be completed.
                 let none = |it: &Reason| matches!(it, Reason::NothingCompleted { unanswered: 0 });
@@ -90,11 +90,11 @@ impl Judgement {
         }
         let ground = |it: &Reason| it.ground();
         let strongest = self.reasons.iter().map(ground).min();
-        let strongest = strongest.unwrap_or(Ground::Sound);
+        let strongest = strongest.unwrap_or(ReasonKind::Sound);
         let has_say = |it: &&Reason| {
             it.ground() == strongest
-                || it.ground() == Ground::ByHand
-                || strongest == Ground::Outage && it.ground() == Ground::Drift
+                || it.ground() == ReasonKind::ByHand
+                || strongest == ReasonKind::Outage && it.ground() == ReasonKind::Drift
         };
         let mut verdict = Verdict {
             kind: strongest.kind(),
@@ -105,7 +105,7 @@ impl Judgement {
             verdict.add(it.about(), it.text(), it.advice());
         }
         // That all is well has none, and a silence has its own.
-        if strongest != Ground::Silence {
+        if strongest != ReasonKind::Silence {
             self.advice.iter().for_each(|it| verdict.advise(it));
         }
         lower(verdict, &self.missing)
@@ -114,12 +114,12 @@ impl Judgement {
 
 #[cfg(test)]
 mod tests {
-    use record::run::{About, Hand, Kind};
+    use record::run::{EvidenceTopic, Kind, OperatorAction};
 
     use super::*;
     use crate::EndedBy;
 
-    fn change(seconds: u64, did: Hand, offered_percent: u32) -> ByHand {
+    fn change(seconds: u64, did: OperatorAction, offered_percent: u32) -> ByHand {
         ByHand {
             at_ns: seconds * 1_000_000_000,
             did,
@@ -162,10 +162,12 @@ mod tests {
         for (n, first) in order.iter().enumerate() {
             let verdict = found(order[n..].iter().rev().cloned()).verdict();
             assert_eq!(verdict.kind, first.ground().kind());
-            let about: Vec<About> = verdict.reasons().map(|(about, _)| about).collect();
+            let about: Vec<EvidenceTopic> = verdict.reasons().map(|(about, _)| about).collect();
             match first {
                 // After an outage figures drift; both are told.
-                Reason::Outage(_) => assert_eq!(about, [About::Little, About::Outage]),
+                Reason::Outage(_) => {
+                    assert_eq!(about, [EvidenceTopic::Little, EvidenceTopic::Outage])
+                }
                 first => assert_eq!(about, [first.about()]),
             }
         }
@@ -175,9 +177,9 @@ mod tests {
     #[test]
     fn a_load_that_was_changed_by_hand_is_never_valid_and_says_how() {
         let changes = [
-            change(3, Hand::Paused, 0),
-            change(5, Hand::Resumed, 100),
-            change(6, Hand::Offered, 110),
+            change(3, OperatorAction::Paused, 0),
+            change(5, OperatorAction::Resumed, 100),
+            change(6, OperatorAction::Offered, 110),
         ];
         let mut sound = found([SOUND]);
         sound.by_hand(&changes);
@@ -195,11 +197,11 @@ mod tests {
             judgement.by_hand(&changes[2..]);
             let verdict = judgement.verdict();
             assert_eq!(verdict.kind, first.ground().kind());
-            assert_eq!(verdict.about, [About::ByHand, first.about()]);
+            assert_eq!(verdict.about, [EvidenceTopic::ByHand, first.about()]);
         }
         // A phase that was only ended has the load that was planned.
         let mut ended = found([]);
-        ended.by_hand(&[change(1, Hand::EndedPhase, 100)]);
+        ended.by_hand(&[change(1, OperatorAction::EndedPhase, 100)]);
         assert_eq!(ended.verdict(), Verdict::default());
     }
 
@@ -217,7 +219,7 @@ mod tests {
         judgement.lacks([early.clone(), early]);
         let verdict = judgement.verdict();
         assert_eq!(verdict.kind, Kind::Incomplete);
-        assert_eq!(verdict.about, [About::EndedEarly]);
+        assert_eq!(verdict.about, [EvidenceTopic::EndedEarly]);
     }
 
     #[test]
@@ -230,7 +232,7 @@ mod tests {
         judgement.lacks([lacks.clone()]);
         let verdict = judgement.verdict();
         assert_eq!(verdict.kind, Kind::Incomplete);
-        assert_eq!(verdict.about, [About::FewerRequests]);
+        assert_eq!(verdict.about, [EvidenceTopic::FewerRequests]);
         assert!(
             verdict.notes[0].starts_with("GENERATOR-LIMITED: 20 %"),
             "{verdict:?}"
@@ -238,6 +240,9 @@ mod tests {
         let mut judgement = found([FAILED]);
         judgement.lacks([lacks]);
         let verdict = judgement.verdict();
-        assert_eq!(verdict.about, [About::SessionsLost, About::FewerRequests]);
+        assert_eq!(
+            verdict.about,
+            [EvidenceTopic::SessionsLost, EvidenceTopic::FewerRequests]
+        );
     }
 }

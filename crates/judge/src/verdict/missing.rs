@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use plan::unit::duration;
-use record::run::{About, Kind, Verdict};
+use record::run::{EvidenceTopic, Kind, Verdict};
 
 use super::words::time;
 
@@ -226,19 +226,19 @@ impl Missing {
     }
 
     /// What it is about, for programs.
-    pub(super) fn about(&self) -> About {
+    pub(super) fn about(&self) -> EvidenceTopic {
         match self {
-            Self::Time { .. } => About::EndedEarly,
-            Self::Target { .. } => About::Target,
-            Self::Sessions { .. } => About::FewerSessions,
-            Self::Lost { .. } => About::LostSessions,
-            Self::Requests { .. } => About::FewerRequests,
-            Self::Subscriptions { .. } => About::FewerSubscriptions,
-            Self::Items { .. } => About::FewerItems,
+            Self::Time { .. } => EvidenceTopic::EndedEarly,
+            Self::Target { .. } => EvidenceTopic::Target,
+            Self::Sessions { .. } => EvidenceTopic::FewerSessions,
+            Self::Lost { .. } => EvidenceTopic::LostSessions,
+            Self::Requests { .. } => EvidenceTopic::FewerRequests,
+            Self::Subscriptions { .. } => EvidenceTopic::FewerSubscriptions,
+            Self::Items { .. } => EvidenceTopic::FewerItems,
             Self::Agent { .. } | Self::Role { .. } | Self::Begin { .. } | Self::Cut { .. } => {
-                About::Agent
+                EvidenceTopic::Agent
             }
-            Self::Phase { .. } => About::Phase,
+            Self::Phase { .. } => EvidenceTopic::Phase,
         }
     }
 

@@ -14,7 +14,7 @@ pub mod subscriptions;
 mod text;
 pub(crate) mod words;
 
-use record::run::{About, Kind, Verdict};
+use record::run::{EvidenceTopic, Kind, Verdict};
 
 pub use evidence::{CoreUse, Evidence, Load, OwnLimit, ServerUse, Sessions};
 pub use judgement::Judgement;
@@ -167,7 +167,7 @@ pub fn worst<'a>(phases: impl IntoIterator<Item = (&'a str, &'a Verdict)>) -> Ve
     let mut sum = Verdict::default();
     let Some(kind) = phases.iter().map(|(_, verdict)| verdict.kind).max() else {
         sum.kind = Kind::Failed;
-        sum.add(About::Phase, "there was no phase".to_owned(), "");
+        sum.add(EvidenceTopic::Phase, "there was no phase".to_owned(), "");
         return sum;
     };
     sum.kind = kind;

@@ -1,6 +1,6 @@
 //! Reasons for a verdict: what was found, as figures. The sentences are in `text`.
 
-use record::run::{About, ByHand, Kind, StallKind};
+use record::run::{ByHand, EvidenceTopic, Kind, StallKind};
 
 use super::evidence::{OwnLimit, Standstill};
 use super::status;
@@ -138,7 +138,7 @@ pub(crate) enum Reason {
 
 /// What a reason speaks for, what explains most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Ground {
+pub(crate) enum ReasonKind {
     Failed,
     Generator,
     /// Nothing came of subscriptions: it looks like an outage, or like too much load.
@@ -152,7 +152,7 @@ pub(crate) enum Ground {
     Sound,
 }
 
-impl Ground {
+impl ReasonKind {
     pub(super) fn kind(self) -> Kind {
         match self {
             Self::Failed => Kind::Failed,
@@ -171,7 +171,7 @@ const ITS_LIMIT: &str =
     "this is its limit with this load; larger batches usually cost less for each value";
 
 impl Reason {
-    pub(crate) fn ground(&self) -> Ground {
+    pub(crate) fn ground(&self) -> ReasonKind {
         match self {
             Self::NothingCompleted { .. }
             | Self::AllFailed { .. }
@@ -179,7 +179,7 @@ impl Reason {
             | Self::NoSubscription
             | Self::NoItem { .. }
             | Self::NothingCame { .. }
-            | Self::SubscriptionsEnded(_) => Ground::Failed,
+            | Self::SubscriptionsEnded(_) => ReasonKind::Failed,
             Self::PacerLate { .. }
             | Self::LeftOut { .. }
             | Self::StoodStill { .. }
@@ -189,11 +189,11 @@ impl Reason {
             | Self::OwnLimit(_)
             | Self::AgentLimited { .. }
             | Self::Stolen { .. }
-            | Self::OverflowedMeanwhile { .. } => Ground::Generator,
-            Self::Silence { .. } => Ground::Silence,
-            Self::Outage(_) => Ground::Outage,
-            Self::Drift { .. } | Self::Little { .. } => Ground::Drift,
-            Self::ByHand(_) => Ground::ByHand,
+            | Self::OverflowedMeanwhile { .. } => ReasonKind::Generator,
+            Self::Silence { .. } => ReasonKind::Silence,
+            Self::Outage(_) => ReasonKind::Outage,
+            Self::Drift { .. } | Self::Little { .. } => ReasonKind::Drift,
+            Self::ByHand(_) => ReasonKind::ByHand,
             Self::Behind { .. }
             | Self::SlotsTaken { .. }
             | Self::SocketFull { .. }
@@ -203,48 +203,48 @@ impl Reason {
             | Self::Late { .. }
             | Self::ShortOfChanges { .. }
             | Self::SlowPublishing { .. }
-            | Self::Queueing { .. } => Ground::Saturated,
+            | Self::Queueing { .. } => ReasonKind::Saturated,
             Self::Sent { .. } | Self::PacerOnTime { .. } | Self::GeneratorIdle { .. } => {
-                Ground::Sound
+                ReasonKind::Sound
             }
         }
     }
 
     /// What it is about, for programs.
-    pub(crate) fn about(&self) -> About {
+    pub(crate) fn about(&self) -> EvidenceTopic {
         match self {
-            Self::NothingCompleted { .. } => About::NothingCompleted,
-            Self::AllFailed { .. } => About::AllFailed,
-            Self::SessionsGone(_) => About::SessionsLost,
-            Self::NoSubscription => About::NoSubscription,
-            Self::NoItem { .. } => About::NoItem,
-            Self::NothingCame { .. } => About::NothingCame,
-            Self::SubscriptionsEnded(_) => About::SubscriptionsEnded,
-            Self::PacerLate { .. } | Self::PacerOnTime { .. } => About::Pacer,
-            Self::LeftOut { .. } => About::LeftOut,
-            Self::StoodStill { .. } => About::StoodStill,
-            Self::ReceiveDelay { .. } => About::ReceiveDelay,
-            Self::GeneratorBusy { .. } | Self::GeneratorIdle { .. } => About::GeneratorCpu,
-            Self::GeneratorStarved { .. } => About::GeneratorStarved,
-            Self::OwnLimit(_) => About::OwnLimit,
-            Self::AgentLimited { .. } => About::Agent,
-            Self::Stolen { .. } => About::Stolen,
-            Self::OverflowedMeanwhile { .. } => About::OverflowedMeanwhile,
-            Self::Silence { .. } => About::Silence,
-            Self::Outage(_) => About::Outage,
-            Self::Drift { .. } => About::Drift,
-            Self::Little { .. } => About::Little,
-            Self::ByHand(_) => About::ByHand,
-            Self::Behind { .. } => About::Behind,
-            Self::SlotsTaken { .. } => About::SlotsTaken,
-            Self::SocketFull { .. } => About::SocketFull,
-            Self::Unanswered { .. } => About::Unanswered,
-            Self::ServerBusy { .. } | Self::ThreadBusy { .. } => About::ServerCpu,
-            Self::Late { .. } => About::LateValues,
-            Self::ShortOfChanges { .. } => About::ShortOfChanges,
-            Self::SlowPublishing { .. } => About::SlowPublishing,
-            Self::Queueing { .. } => About::Queueing,
-            Self::Sent { .. } => About::Sent,
+            Self::NothingCompleted { .. } => EvidenceTopic::NothingCompleted,
+            Self::AllFailed { .. } => EvidenceTopic::AllFailed,
+            Self::SessionsGone(_) => EvidenceTopic::SessionsLost,
+            Self::NoSubscription => EvidenceTopic::NoSubscription,
+            Self::NoItem { .. } => EvidenceTopic::NoItem,
+            Self::NothingCame { .. } => EvidenceTopic::NothingCame,
+            Self::SubscriptionsEnded(_) => EvidenceTopic::SubscriptionsEnded,
+            Self::PacerLate { .. } | Self::PacerOnTime { .. } => EvidenceTopic::Pacer,
+            Self::LeftOut { .. } => EvidenceTopic::LeftOut,
+            Self::StoodStill { .. } => EvidenceTopic::StoodStill,
+            Self::ReceiveDelay { .. } => EvidenceTopic::ReceiveDelay,
+            Self::GeneratorBusy { .. } | Self::GeneratorIdle { .. } => EvidenceTopic::GeneratorCpu,
+            Self::GeneratorStarved { .. } => EvidenceTopic::GeneratorStarved,
+            Self::OwnLimit(_) => EvidenceTopic::OwnLimit,
+            Self::AgentLimited { .. } => EvidenceTopic::Agent,
+            Self::Stolen { .. } => EvidenceTopic::Stolen,
+            Self::OverflowedMeanwhile { .. } => EvidenceTopic::OverflowedMeanwhile,
+            Self::Silence { .. } => EvidenceTopic::Silence,
+            Self::Outage(_) => EvidenceTopic::Outage,
+            Self::Drift { .. } => EvidenceTopic::Drift,
+            Self::Little { .. } => EvidenceTopic::Little,
+            Self::ByHand(_) => EvidenceTopic::ByHand,
+            Self::Behind { .. } => EvidenceTopic::Behind,
+            Self::SlotsTaken { .. } => EvidenceTopic::SlotsTaken,
+            Self::SocketFull { .. } => EvidenceTopic::SocketFull,
+            Self::Unanswered { .. } => EvidenceTopic::Unanswered,
+            Self::ServerBusy { .. } | Self::ThreadBusy { .. } => EvidenceTopic::ServerCpu,
+            Self::Late { .. } => EvidenceTopic::LateValues,
+            Self::ShortOfChanges { .. } => EvidenceTopic::ShortOfChanges,
+            Self::SlowPublishing { .. } => EvidenceTopic::SlowPublishing,
+            Self::Queueing { .. } => EvidenceTopic::Queueing,
+            Self::Sent { .. } => EvidenceTopic::Sent,
         }
     }
 

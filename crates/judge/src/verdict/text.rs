@@ -1,6 +1,6 @@
 //! Reasons as sentences.
 
-use record::run::{ByHand, Hand, StallKind};
+use record::run::{ByHand, OperatorAction, StallKind};
 
 use super::evidence::Standstill;
 use super::reason::Reason;
@@ -233,8 +233,8 @@ fn by_hand(changes: &[ByHand]) -> String {
 fn changed(change: &ByHand) -> String {
     let at = time(change.at_ns as f64);
     match change.did {
-        Hand::Paused => format!("paused at {at}"),
-        Hand::Resumed => format!("resumed at {at}"),
+        OperatorAction::Paused => format!("paused at {at}"),
+        OperatorAction::Resumed => format!("resumed at {at}"),
         _ => format!("{} % of the plan from {at}", change.offered_percent),
     }
 }

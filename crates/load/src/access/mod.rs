@@ -4,19 +4,19 @@
 //! [`Access`] is what the user asked for. [`Access::discover`] asks the server what it offers
 //! and decides, [`Access::open`] opens a session as decided, as often as is wanted.
 
-mod about;
 mod client_identities;
 mod endpoint;
 mod leaving;
+mod server_facts;
 mod session;
 mod tls;
 mod trust;
 
-pub use about::{About, ClockOffset, Limit, NAMELESS, Reads};
 pub use client_identities::{Client, ClientIdentities};
 pub use endpoint::{Endpoint, NotOffered, Security, UnknownSecurity, choose, user as user_kind};
 pub use leaving::Leaving;
-pub use session::{Absent, Session};
+pub use server_facts::{ClockOffset, Limit, NAMELESS, Reads, ServerFacts};
+pub use session::{DetachedSession, Session};
 pub(crate) use tls::with_anybody;
 pub use tls::{Tls, TlsTrust};
 pub use wire::session::token::Credentials;
@@ -455,10 +455,10 @@ impl Access {
         &self,
         client: usize,
         opening: &Opening,
-        absent: Absent,
-    ) -> Result<Session, Option<Box<Absent>>> {
-        blocking(self.resume_in_turn(client, opening, absent, &mut Steps::new()))
-            .map_err(|(_, absent)| absent)
+        detached: DetachedSession,
+    ) -> Result<Session, Option<Box<DetachedSession>>> {
+        blocking(self.resume_in_turn(client, opening, detached, &mut Steps::new()))
+            .map_err(|(_, detached)| detached)
     }
 
     /// The same for a task, with what each step took, also up to a failure, and with the reason why not.
@@ -466,16 +466,16 @@ impl Access {
         &self,
         client: usize,
         opening: &Opening,
-        absent: Absent,
+        detached: DetachedSession,
         steps: &mut Steps,
-    ) -> Result<Session, (AccessError, Option<Box<Absent>>)> {
+    ) -> Result<Session, (AccessError, Option<Box<DetachedSession>>)> {
         let options = self.options(client, opening);
         match Link::open_in_turn(&self.url, &options, steps).await {
-            Ok(link) => absent
+            Ok(link) => detached
                 .resume(link, self, client, opening, steps)
                 .await
                 .map_err(|error| (error, None)),
-            Err(error) => Err((error.into(), Some(Box::new(absent)))),
+            Err(error) => Err((error.into(), Some(Box::new(detached)))),
         }
     }
 
@@ -486,7 +486,7 @@ impl Access {
             server: opening.endpoint().certificate(),
             check: opening.check.clone().filter(|_| opening.is_secured()),
             source: source(client, self.sources),
-            posts: self.posts,
+            connections: self.posts,
             ..self.reaching()
         }
     }

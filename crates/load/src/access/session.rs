@@ -144,14 +144,14 @@ impl Session {
     }
 
     /// Takes socket and connection out, to be driven without blocking.
-    pub fn take_apart(self) -> (Stream, Connection, Absent) {
+    pub fn take_apart(self) -> (Stream, Connection, DetachedSession) {
         let (socket, connection, shell) = self.link.take_apart();
-        let absent = Absent {
+        let detached = DetachedSession {
             shell,
             state: self.state,
             token: self.token,
         };
-        (socket, connection, absent)
+        (socket, connection, detached)
     }
 
     /// Renews the security token of its channel.
@@ -220,13 +220,13 @@ impl Session {
 
 /// A session without its socket and connection.
 #[derive(Debug)]
-pub struct Absent {
+pub struct DetachedSession {
     shell: Shell,
     state: session::client::Session,
     token: NodeId,
 }
 
-impl Absent {
+impl DetachedSession {
     /// The server's name for the session, by which its diagnostics list it.
     pub fn id(&self) -> NodeId {
         self.state.session_id()

@@ -212,14 +212,14 @@ enum Held {
 }
 
 /// Where connections are left open, and where they lead.
-pub(super) struct Lingering<'a> {
+pub(super) struct OpenConnections<'a> {
     reach: Reach<'a>,
     access: &'a Access,
     opening: &'a Opening,
     open: Open<Held>,
 }
 
-impl<'a> Lingering<'a> {
+impl<'a> OpenConnections<'a> {
     pub fn new(reach: Reach<'a>, access: &'a Access, opening: &'a Opening, most: usize) -> Self {
         Self {
             reach,
@@ -241,9 +241,9 @@ impl<'a> Lingering<'a> {
 }
 
 /// Says hello, or opens a channel, and leaves it at that.
-pub(super) struct Loiterer<'a>(pub Lingering<'a>);
+pub(super) struct IdleConnections<'a>(pub OpenConnections<'a>);
 
-impl Attacker for Loiterer<'_> {
+impl Attacker for IdleConnections<'_> {
     fn attack(&mut self, n: u64) -> AttackOutcome {
         let Self(it) = self;
         if n.is_multiple_of(2) {
@@ -268,7 +268,7 @@ impl Attacker for Loiterer<'_> {
 }
 
 /// Begins messages, and does not end them.
-pub(super) struct Beginner<'a>(pub Lingering<'a>);
+pub(super) struct UnfinishedMessages<'a>(pub OpenConnections<'a>);
 
 /// A message that is not ended has so many bytes.
 const LONG: usize = 200_000;
@@ -277,7 +277,7 @@ const NEVER: Mono = Mono::from_nanos(u64::MAX);
 /// Whoever refuses what it was sent says so soon.
 const SOON: Duration = Duration::from_millis(20);
 
-impl Beginner<'_> {
+impl UnfinishedMessages<'_> {
     fn half(&mut self) -> AttackOutcome {
         const HALF: &str = "half a chunk";
         let mut socket = match self.0.greeted(HALF) {
@@ -324,7 +324,7 @@ impl Beginner<'_> {
     }
 }
 
-impl Attacker for Beginner<'_> {
+impl Attacker for UnfinishedMessages<'_> {
     fn attack(&mut self, n: u64) -> AttackOutcome {
         match n.is_multiple_of(2) {
             true => self.half(),
@@ -371,11 +371,11 @@ impl Attacker for Replayer<'_> {
 }
 
 /// Sends wrong bytes.
-pub(super) struct Scribbler<'a> {
+pub(super) struct WrongBytes<'a> {
     pub reach: Reach<'a>,
 }
 
-impl Attacker for Scribbler<'_> {
+impl Attacker for WrongBytes<'_> {
     fn attack(&mut self, n: u64) -> AttackOutcome {
         // Whoever makes it: the attack of a number has the same bytes in each run.
         let mut random = Random::stream(n, &[]);
@@ -391,7 +391,7 @@ impl Attacker for Scribbler<'_> {
 
 /// What a session is asked for.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum SessionRequest {
     /// A new token of its channel.
     Renewal,
     /// All references, so many nodes in a request.
@@ -406,19 +406,19 @@ pub(super) enum Wish {
 const ITEMS: usize = 10_000;
 
 /// Has a session, and asks for much.
-pub(super) struct Demander<'a> {
+pub(super) struct ManyItems<'a> {
     access: &'a Access,
     opening: &'a Opening,
-    wish: &'a Wish,
+    wish: &'a SessionRequest,
     goes_on: &'a (dyn Fn() -> bool + Sync),
     session: Option<Session>,
 }
 
-impl<'a> Demander<'a> {
+impl<'a> ManyItems<'a> {
     pub fn new(
         access: &'a Access,
         opening: &'a Opening,
-        wish: &'a Wish,
+        wish: &'a SessionRequest,
         goes_on: &'a (dyn Fn() -> bool + Sync),
     ) -> Self {
         Self {
@@ -432,24 +432,26 @@ impl<'a> Demander<'a> {
 
     fn ask(&self, session: &mut Session) -> Result<StatusCode, CallError> {
         match self.wish {
-            Wish::Renewal => {
+            SessionRequest::Renewal => {
                 session.renew()?;
                 Ok(StatusCode::Good)
             }
-            Wish::Everything { at_once } => legal::everything(session, *at_once, self.goes_on),
-            Wish::Year { nodes } => {
+            SessionRequest::Everything { at_once } => {
+                legal::everything(session, *at_once, self.goes_on)
+            }
+            SessionRequest::Year { nodes } => {
                 let results = session.call(legal::year(nodes.iter().cloned()))?.results;
                 let results = results.iter().flatten();
                 Ok(legal::first_bad(results.map(|it| it.status_code)))
             }
-            Wish::Items { nodes, at_once } => {
+            SessionRequest::Items { nodes, at_once } => {
                 legal::come_and_go(session, nodes, ITEMS, *at_once, self.goes_on)
             }
         }
     }
 }
 
-impl Attacker for Demander<'_> {
+impl Attacker for ManyItems<'_> {
     fn attack(&mut self, _: u64) -> AttackOutcome {
         let mut session = match self.session.take() {
             Some(session) => session,
@@ -474,7 +476,7 @@ impl Attacker for Demander<'_> {
     }
 }
 
-impl Drop for Demander<'_> {
+impl Drop for ManyItems<'_> {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
             session.leave();

@@ -11,7 +11,7 @@ use record::run::Figure;
 use wire::types::{NodeId, ReadRequest, ReadValueId, TimestampsToReturn, VariableId, Variant};
 
 use super::Kind;
-use super::going::{Going, attack, attackers};
+use super::attack_state::{AttackState, attack, attackers};
 use super::good::{self, Good, SETTLING};
 use super::watched::{Limits, Look, Watched};
 use super::way::{Known, Way};
@@ -23,7 +23,7 @@ use crate::work::find;
 
 /// A server that is attacked, by its owner.
 #[derive(Debug)]
-pub struct Victim {
+pub struct TargetServer {
     /// Who reads and subscribes.
     pub good: Good,
     /// What it offers.
@@ -34,7 +34,7 @@ pub struct Victim {
     pub kinds: Vec<Kind>,
 }
 
-impl Victim {
+impl TargetServer {
     /// One whose good client reads these nodes so often.
     pub fn new(
         target: Arc<Target>,
@@ -76,7 +76,7 @@ impl Victim {
 
 /// Who looks on, and who is told how far it is.
 #[allow(missing_debug_implementations)]
-pub struct Around<'a> {
+pub struct Observers<'a> {
     /// Looks at the server's process.
     pub look: &'a mut dyn FnMut() -> Look,
     /// CPU that this thread has taken so far.
@@ -118,9 +118,9 @@ const RECOVERY: Duration = Duration::from_secs(30);
 
 /// Attacks a server in all these ways, and writes down in the sheet what came of it. The sheet says how.
 pub fn examine(
-    victim: &Victim,
+    victim: &TargetServer,
     sheet: &mut Sheet,
-    around: &mut Around<'_>,
+    observers: &mut Observers<'_>,
 ) -> Result<(), RunError> {
     let target = &victim.good.target;
     let session = target.access.open(&target.opening, &mut Steps::new());
@@ -147,7 +147,7 @@ pub fn examine(
         attackers: sheet.asked.clients.max(1) as usize,
     };
     for (n, &kind) in victim.kinds.iter().enumerate() {
-        if around.control.is_stopped() {
+        if observers.control.is_stopped() {
             break;
         }
         let place = format!("{kind} ({} of {})", n + 1, victim.kinds.len());
@@ -168,7 +168,7 @@ pub fn examine(
                     way: &way,
                     asked: &sheet.asked,
                 }
-                .measure(&place, around);
+                .measure(&place, observers);
                 let seen = match measured {
                     Ok(seen) => seen,
                     Err(error) => {
@@ -182,14 +182,14 @@ pub fn examine(
                 };
                 sheet.gone = seen.died.clone();
                 if seen.turned_away.is_some() {
-                    (around.progress)(&format!("{place}: it is waited for a session"));
+                    (observers.progress)(&format!("{place}: it is waited for a session"));
                     // Where there is none the next kind says so.
-                    let _ = victim.come_in(RECOVERY, around.control);
+                    let _ = victim.come_in(RECOVERY, observers.control);
                 }
                 attacked.seen = Some(seen);
             }
             Err(why) => {
-                (around.progress)(&format!("{place}: not tried: {why}"));
+                (observers.progress)(&format!("{place}: not tried: {why}"));
                 attacked.not_tried = Some(why);
             }
         }
@@ -198,7 +198,7 @@ pub fn examine(
             break;
         }
     }
-    sheet.interrupted = around.control.is_stopped();
+    sheet.interrupted = observers.control.is_stopped();
     Ok(())
 }
 
@@ -214,11 +214,11 @@ fn is_refusal(error: &RunError) -> bool {
 
 /// One kind.
 struct Bench<'a> {
-    victim: &'a Victim,
+    victim: &'a TargetServer,
     number: usize,
     kind: Kind,
     way: &'a Way,
-    asked: &'a record::attack::Asked,
+    asked: &'a record::attack::AttackSettings,
 }
 
 impl Bench<'_> {
@@ -236,44 +236,44 @@ impl Bench<'_> {
         }
     }
 
-    fn measure(&self, place: &str, around: &mut Around<'_>) -> Result<Stages, RunError> {
+    fn measure(&self, place: &str, observers: &mut Observers<'_>) -> Result<Stages, RunError> {
         let good = &self.victim.good;
         let target = &good.target;
         let [calm, attacked, afterwards] = PARTS;
-        (around.progress)(&format!("{place}: {calm}"));
+        (observers.progress)(&format!("{place}: {calm}"));
         let sessions = self.sessions();
-        let going = Going::new(around.control.for_measurement());
+        let state = AttackState::new(observers.control.for_measurement());
         let length = SETTLING + self.step() * 3;
-        let (own_cpu, told) = (around.own_cpu, around.good);
+        let (own_cpu, told) = (observers.own_cpu, observers.good);
         let (outcome, looks, came, schedule) = std::thread::scope(|scope| {
-            let (going, way) = (&going, self.way);
+            let (state, way) = (&state, self.way);
             let good = scope.spawn(move || {
-                let outcome = good.run(length, &going.control, |progress| {
+                let outcome = good.run(length, &state.control, |progress| {
                     let ran = Duration::from_nanos(progress.ran_ns);
                     let now = Instant::now();
-                    going
+                    state
                         .began
                         .get_or_init(|| now.checked_sub(ran).unwrap_or(now));
                     told(Moment {
                         place: self.number,
                         kind: self.kind,
                         part: self.part(ran),
-                        attacks: going.made(),
+                        attacks: state.made(),
                         progress: &progress,
                     });
                 });
-                going.over.store(true, Ordering::Relaxed);
+                state.over.store(true, Ordering::Relaxed);
                 outcome
             });
-            let mut looks = vec![(Instant::now(), (around.look)())];
-            while going.began.get().is_none() && !good.is_finished() {
+            let mut looks = vec![(Instant::now(), (observers.look)())];
+            while state.began.get().is_none() && !good.is_finished() {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            let Some(&began) = going.began.get() else {
+            let Some(&began) = state.began.get() else {
                 return (good.join(), looks, Ok(Vec::new()), None);
             };
             let newcomers = scope
-                .spawn(|| good::come_and_go(&target.access, &target.opening, || going.goes_on()));
+                .spawn(|| good::come_and_go(&target.access, &target.opening, || state.goes_on()));
             let from = began + SETTLING + self.step();
             let counts = (self.asked.rate_per_s, self.asked.count);
             let schedule = scope.spawn(move || {
@@ -282,37 +282,37 @@ impl Bench<'_> {
                     (from, self.step()),
                     counts,
                     self.asked.clients,
-                    going,
+                    state,
                     own_cpu,
                 )
             });
             let mut said = 0;
             while !good.is_finished() {
                 std::thread::sleep(LOOKS);
-                let look = (around.look)();
+                let look = (observers.look)();
                 looks.push((Instant::now(), look));
-                if look.gone || going.nobody.load(Ordering::Relaxed) {
-                    going.control.abort();
+                if look.gone || state.nobody.load(Ordering::Relaxed) {
+                    state.control.abort();
                 }
                 let parts = [(from, attacked), (from + self.step(), afterwards)];
                 if let Some((at, what)) = parts.get(said)
                     && *at <= Instant::now()
                 {
-                    (around.progress)(&format!("{place}: {what}"));
+                    (observers.progress)(&format!("{place}: {what}"));
                     said += 1;
                 }
             }
             let outcome = good.join();
             let came = newcomers.join();
             let attackers = schedule.join();
-            looks.push((Instant::now(), (around.look)()));
+            looks.push((Instant::now(), (observers.look)()));
             (outcome, looks, came, Some(attackers))
         });
         let outcome = outcome.unwrap_or(Err(RunError::Thread))?;
         let came = came.map_err(|_| RunError::Thread)?;
         let schedule = schedule.transpose().map_err(|_| RunError::Thread)?;
         let (died, turned_away) =
-            self.afterwards(&going, looks.last().is_some_and(|it| it.1.gone), around);
+            self.afterwards(&state, looks.last().is_some_and(|it| it.1.gone), observers);
         let sessions = Held {
             before: sessions,
             most: Figure::missing("asked for before and afterwards only"),
@@ -327,9 +327,9 @@ impl Bench<'_> {
             came: &came,
             step: self.step(),
         };
-        let mut seen = told.seen(around.limits);
-        seen.limits.extend(going.limits());
-        seen.attackers = attackers(schedule, going);
+        let mut seen = told.seen(observers.limits);
+        seen.limits.extend(state.limits());
+        seen.attackers = attackers(schedule, state);
         seen.sessions = sessions;
         seen.died = died;
         seen.turned_away = turned_away;
@@ -339,23 +339,23 @@ impl Bench<'_> {
     /// Why it is taken for dead, if it is; why it gives no session, if it answers all the same.
     fn afterwards(
         &self,
-        going: &Going,
+        state: &AttackState,
         gone: bool,
-        around: &Around<'_>,
+        observers: &Observers<'_>,
     ) -> (Option<String>, Option<String>) {
         if gone {
             return (Some("its process is gone".into()), None);
         }
-        let Err(why) = self.victim.come_in(PATIENCE, around.control) else {
+        let Err(why) = self.victim.come_in(PATIENCE, observers.control) else {
             return (None, None);
         };
-        if around.control.is_stopped() {
+        if observers.control.is_stopped() {
             // Nobody waits for it any more: what is known is what attackers found.
-            let nobody = going.nobody.load(Ordering::Relaxed);
+            let nobody = state.nobody.load(Ordering::Relaxed);
             return (nobody.then(|| why.to_string()), None);
         }
         if let Some(lack) = lack_for(&why) {
-            going.lacks(lack);
+            state.lacks(lack);
             return (None, None);
         }
         let told = format!("no session for {PATIENCE:?} afterwards: {why}");

@@ -139,14 +139,14 @@ pub(super) fn stage(outcome: &Outcome, reads: &Tally, (from, to): (u64, u64)) ->
 }
 
 /// What became of one that came: when, and how long it took or why it was not let in.
-pub(super) type Came = (Instant, Result<u64, String>);
+pub(super) type NewcomerOutcome = (Instant, Result<u64, String>);
 
 /// Comes for a session, and goes, again and again as long as it goes on.
 pub(super) fn come_and_go(
     access: &Access,
     opening: &Opening,
     goes_on: impl Fn() -> bool,
-) -> Vec<Came> {
+) -> Vec<NewcomerOutcome> {
     let mut all = Vec::new();
     let mut due = Instant::now();
     while goes_on() {
@@ -179,7 +179,7 @@ pub(super) fn come_and_go(
 }
 
 /// Those that came in a part of the time.
-pub(super) fn newcomers(all: &[Came], (from, to): (Instant, Instant)) -> Newcomers {
+pub(super) fn newcomers(all: &[NewcomerOutcome], (from, to): (Instant, Instant)) -> Newcomers {
     let inside = || all.iter().filter(|it| it.0 >= from && it.0 < to);
     let took: Vec<u64> = inside().filter_map(|it| it.1.clone().ok()).collect();
     let came = inside().count();

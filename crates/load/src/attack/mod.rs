@@ -4,10 +4,10 @@
 //! attack is made beside them, at a rate of its own and bounded in time and number; then it is calm again. Whether a server
 //! may be attacked at all is for the caller to decide: nothing here asks.
 
+mod attack_state;
 mod attacker;
 mod examined;
 mod forged;
-mod going;
 mod good;
 mod kind;
 pub mod legal;
@@ -17,7 +17,7 @@ mod watched;
 mod way;
 mod whose;
 
-pub use examined::{Around, Moment, Victim, examine};
+pub use examined::{Moment, Observers, TargetServer, examine};
 pub use good::{Good, SETTLING};
 pub use kind::Kind;
 pub use schedule::Schedule;

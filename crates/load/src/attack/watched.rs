@@ -7,7 +7,7 @@ use record::Tally;
 use record::attack::{Attackers, Held, Stage, Stages};
 use record::run::Figure;
 
-use super::good::{self, Came, SETTLING};
+use super::good::{self, NewcomerOutcome, SETTLING};
 use crate::engine::Outcome;
 
 /// A look at the server's process.
@@ -30,7 +30,7 @@ pub type Limits<'a> = dyn Fn(&Outcome, &Tally, (u64, u64)) -> Vec<String> + 'a;
 pub(super) struct Watched<'a> {
     pub outcome: &'a Outcome,
     pub looks: &'a [(Instant, Look)],
-    pub came: &'a [Came],
+    pub came: &'a [NewcomerOutcome],
     pub step: Duration,
 }
 

@@ -8,11 +8,11 @@ use wire::types::{AttributeId, NodeId, ObjectId, UserTokenType, Variant};
 
 use super::Kind;
 use super::attacker::{
-    Attacker, Beginner, Demander, Forger, Guesser, Lingering, Loiterer, Reach, Replayer, Scribbler,
-    Wish,
+    Attacker, Forger, Guesser, IdleConnections, ManyItems, OpenConnections, Reach, Replayer,
+    SessionRequest, UnfinishedMessages, WrongBytes,
 };
 use super::{forged, raw};
-use crate::access::{About, Access, Credentials, Endpoint, Opening, Security};
+use crate::access::{Access, Credentials, Endpoint, Opening, Security, ServerFacts};
 use crate::security::wrong_user;
 use crate::transport::Steps;
 use crate::work::find;
@@ -33,7 +33,7 @@ const ITEMS_AT_ONCE: usize = 10_000;
 /// What is known of a server that is to be attacked.
 pub(super) struct Known<'a> {
     pub access: &'a Access,
-    pub about: &'a About,
+    pub about: &'a ServerFacts,
     pub endpoints: &'a [Endpoint],
     pub address: SocketAddr,
     /// What good clients read.
@@ -48,7 +48,7 @@ pub(super) struct Way {
     kind: Kind,
     access: Access,
     openings: Vec<(&'static str, Opening)>,
-    wish: Wish,
+    wish: SessionRequest,
     hello: Vec<u8>,
     address: SocketAddr,
     /// Connections that attackers leave open, and how many share them.
@@ -67,7 +67,7 @@ impl Way {
             hello: raw::hello(&access.url.to_string()),
             access,
             openings: Vec::new(),
-            wish: Wish::Renewal,
+            wish: SessionRequest::Renewal,
             address: known.address,
             open: (known.open, known.attackers),
         };
@@ -78,17 +78,17 @@ impl Way {
             _ => way.plain()?,
         }
         way.wish = match kind {
-            Kind::Browse => Wish::Everything {
+            Kind::Browse => SessionRequest::Everything {
                 at_once: limit(known.about, "MaxNodesPerBrowse", AT_ONCE),
             },
-            Kind::History => Wish::Year {
+            Kind::History => SessionRequest::Year {
                 nodes: way.histories(known.about)?,
             },
-            Kind::Items => Wish::Items {
+            Kind::Items => SessionRequest::Items {
                 nodes: known.nodes.to_vec(),
                 at_once: limit(known.about, "MaxMonitoredItemsPerCall", ITEMS_AT_ONCE),
             },
-            _ => Wish::Renewal,
+            _ => SessionRequest::Renewal,
         };
         Ok(way)
     }
@@ -161,7 +161,7 @@ impl Way {
     }
 
     /// Variables with a history, the nearest first.
-    fn histories(&self, about: &About) -> Result<Vec<NodeId>, String> {
+    fn histories(&self, about: &ServerFacts) -> Result<Vec<NodeId>, String> {
         let opening = self.openings.first().map(|it| &it.1);
         let opening = opening.ok_or("no way in")?;
         let mut session = self
@@ -211,13 +211,17 @@ impl Way {
                 access,
                 openings: &self.openings,
             }),
-            Kind::HalfOpen => Box::new(Loiterer(Lingering::new(reach, access, opening, open))),
-            Kind::Unfinished => Box::new(Beginner(Lingering::new(reach, access, opening, open))),
+            Kind::HalfOpen => Box::new(IdleConnections(OpenConnections::new(
+                reach, access, opening, open,
+            ))),
+            Kind::Unfinished => Box::new(UnfinishedMessages(OpenConnections::new(
+                reach, access, opening, open,
+            ))),
             Kind::Replayed => Box::new(Replayer { access, opening }),
-            Kind::Malformed => Box::new(Scribbler { reach }),
+            Kind::Malformed => Box::new(WrongBytes { reach }),
             Kind::Passwords => Box::new(Guesser { access, opening }),
             Kind::Renewals | Kind::Browse | Kind::History | Kind::Items => {
-                Box::new(Demander::new(access, opening, &self.wish, goes_on))
+                Box::new(ManyItems::new(access, opening, &self.wish, goes_on))
             }
         })
     }
@@ -230,7 +234,7 @@ fn part((all, several): (usize, usize), number: usize) -> usize {
 }
 
 /// A limit that the server declares, and no more than this.
-fn limit(about: &About, name: &str, most: usize) -> usize {
+fn limit(about: &ServerFacts, name: &str, most: usize) -> usize {
     let declared = about.limits.iter().find(|it| it.name == name);
     match declared.map_or(0.0, |it| it.value) {
         none if none < 1.0 => most,

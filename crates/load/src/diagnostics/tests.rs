@@ -5,7 +5,7 @@ use wire::types::{DataValue, ExtensionObject, ServiceCounterDataType};
 use super::*;
 
 /// Of a server that is no plant.
-const SESSIONS: About = About::Sessions(Plant(None));
+const SESSIONS: DiagnosticsRequest = DiagnosticsRequest::Sessions(Plant(None));
 
 fn session(number: u32, reads: u32, errors: u32) -> SessionDiagnosticsDataType {
     SessionDiagnosticsDataType {
@@ -162,7 +162,7 @@ fn subscriptions_of_our_sessions_are_added_up() {
 #[test]
 fn what_a_plant_says_of_its_own_work_is_asked_for_in_the_same_request_and_subtracted() {
     let plant = Plant::of(&["http://opcfoundation.org/UA/".to_owned(), PLANT.to_owned()]);
-    let about = About::Server(plant);
+    let about = DiagnosticsRequest::Server(plant);
     let nodes = request(about, RequestHeader::default()).nodes_to_read;
     let nodes = nodes.unwrap();
     assert_eq!(nodes.len(), 3);

@@ -17,12 +17,12 @@ use crate::transport::Clock;
 pub struct Control {
     stop: Arc<AtomicBool>,
     aborted: Arc<AtomicBool>,
-    hand: Arc<Hand>,
+    hand: Arc<ControlState>,
 }
 
 /// What was done to one phase.
 #[derive(Debug, Default)]
-struct Hand {
+struct ControlState {
     ended: AtomicBool,
     /// How many there are in the list, so that a loop that has seen them all need not look into it.
     count: AtomicUsize,

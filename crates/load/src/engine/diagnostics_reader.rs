@@ -13,7 +13,7 @@ use super::opening::Waiting;
 use super::subscriber::DiagnosticsDuty as Duty;
 use super::target::Target;
 use crate::access::Session;
-use crate::diagnostics::{self, About, Look, Plant};
+use crate::diagnostics::{self, DiagnosticsRequest, Look, Plant};
 use crate::transport::Socket;
 
 /// What is known of one server.
@@ -23,14 +23,14 @@ pub struct DiagnosticsReader {
     /// Our sessions, those that are lost among them.
     ours: HashSet<NodeId>,
     /// What is to be asked about sessions, again at the end.
-    about: About,
+    about: DiagnosticsRequest,
 }
 
 impl DiagnosticsReader {
     /// Asks the server of a target, one that is this plant or none, through the first of its sessions.
     pub fn begin(target: u32, plant: Plant, waiting: &mut Vec<Waiting>) -> Self {
         let own = waiting.iter().filter(|it| it.seat.target == target);
-        let ours: HashSet<NodeId> = own.map(|it| it.absent.id()).collect();
+        let ours: HashSet<NodeId> = own.map(|it| it.detached.id()).collect();
         let about = about(&ours, plant);
         Self {
             before: through_first(target, waiting, about),
@@ -44,12 +44,12 @@ impl DiagnosticsReader {
         Self {
             before: beside(target),
             ours: HashSet::new(),
-            about: About::Server(plant(target)),
+            about: DiagnosticsRequest::Server(plant(target)),
         }
     }
 
     /// What is to be asked when the phase is over; nothing of a server that tells nothing.
-    pub fn wants(&self) -> Option<About> {
+    pub fn wants(&self) -> Option<DiagnosticsRequest> {
         self.before.is_ok().then_some(self.about)
     }
 
@@ -166,10 +166,10 @@ pub fn duty(phase: &Phase, readers: &[DiagnosticsReader], seat: Seat, asks: bool
 }
 
 /// What is asked: of so many sessions, each by itself or not.
-fn about(ours: &HashSet<NodeId>, plant: Plant) -> About {
+fn about(ours: &HashSet<NodeId>, plant: Plant) -> DiagnosticsRequest {
     match ours.len() as u64 {
-        n if n > diagnostics::MOST => About::Server(plant),
-        _ => About::Sessions(plant),
+        n if n > diagnostics::MOST => DiagnosticsRequest::Server(plant),
+        _ => DiagnosticsRequest::Sessions(plant),
     }
 }
 
@@ -178,12 +178,16 @@ fn plant(target: &Target) -> Plant {
 }
 
 /// Asks through a session.
-fn ask(session: &mut Session, about: About) -> Result<ReadResponse, StatusCode> {
+fn ask(session: &mut Session, about: DiagnosticsRequest) -> Result<ReadResponse, StatusCode> {
     let request = diagnostics::request(about, RequestHeader::default());
     session.call(request).map_err(|error| error.status())
 }
 
-fn through_first(target: u32, waiting: &mut Vec<Waiting>, about: About) -> Result<Look, String> {
+fn through_first(
+    target: u32,
+    waiting: &mut Vec<Waiting>,
+    about: DiagnosticsRequest,
+) -> Result<Look, String> {
     let own = waiting.iter().enumerate();
     let own = own.filter(|(_, it)| it.seat.target == target);
     let Some(at) = own.min_by_key(|(_, it)| it.seat).map(|(at, _)| at) else {
@@ -193,21 +197,21 @@ fn through_first(target: u32, waiting: &mut Vec<Waiting>, about: About) -> Resul
         seat,
         socket,
         connection,
-        absent,
+        detached,
         askers,
         requests,
     } = waiting.swap_remove(at);
     let mut lost = |error: std::io::Error| format!("its session was lost: {error}");
-    let mut session = absent
+    let mut session = detached
         .put_together(socket.into_inner(), connection)
         .map_err(&mut lost)?;
     let look = Look::of(about, ask(&mut session, about));
-    let (socket, connection, absent) = session.take_apart();
+    let (socket, connection, detached) = session.take_apart();
     waiting.push(Waiting {
         seat,
         socket: Socket::new(socket).map_err(&mut lost)?,
         connection,
-        absent,
+        detached,
         askers,
         requests,
     });
@@ -216,7 +220,7 @@ fn through_first(target: u32, waiting: &mut Vec<Waiting>, about: About) -> Resul
 
 fn beside(target: &Target) -> Result<Look, String> {
     let mut session = target.open().map_err(|error| error.to_string())?;
-    let about = About::Server(plant(target));
+    let about = DiagnosticsRequest::Server(plant(target));
     let look = Look::of(about, ask(&mut session, about));
     session.leave();
     look

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use mio::Waker;
 
-use super::host::{Errand, Mail, Reopened};
+use super::host::{Mail, Reopened, SlowTask};
 use crate::transport::Socket;
 
 /// Where an errand's result goes.
-pub struct Letter {
+pub struct ReplyAddress {
     /// The loop's mail.
     pub post: Sender<Mail<Socket>>,
     /// Wakes it.
@@ -23,8 +23,8 @@ pub type Reopen = dyn Fn(usize) -> Result<Reopened<Socket>, String> + Send + Syn
 /// Threads that run errands. They end with the last of those who send them.
 #[derive(Clone)]
 pub struct Helpers {
-    jobs: Sender<(Letter, Errand)>,
-    reopens: Sender<(Letter, Errand)>,
+    jobs: Sender<(ReplyAddress, SlowTask)>,
+    reopens: Sender<(ReplyAddress, SlowTask)>,
 }
 
 /// Sessions that are opened again at the same time.
@@ -36,7 +36,7 @@ impl Helpers {
     /// Starts them.
     pub fn start(reopen: Arc<Reopen>) -> std::io::Result<Self> {
         let start = |name: &str, threads: usize| {
-            let (sender, receiver) = channel::<(Letter, Errand)>();
+            let (sender, receiver) = channel::<(ReplyAddress, SlowTask)>();
             let receiver = Arc::new(Mutex::new(receiver));
             for _ in 0..threads {
                 let (receiver, reopen) = (Arc::clone(&receiver), Arc::clone(&reopen));
@@ -52,28 +52,28 @@ impl Helpers {
     }
 
     /// Has an errand run.
-    pub fn submit(&self, letter: Letter, errand: Errand) {
-        let to = match errand {
-            Errand::Job(..) => &self.jobs,
-            Errand::Reopen(..) => &self.reopens,
+    pub fn submit(&self, reply_to: ReplyAddress, task: SlowTask) {
+        let to = match task {
+            SlowTask::Job(..) => &self.jobs,
+            SlowTask::Reopen(..) => &self.reopens,
         };
         // The threads live as long as this.
-        let _ = to.send((letter, errand));
+        let _ = to.send((reply_to, task));
     }
 }
 
-fn run(errands: &Mutex<Receiver<(Letter, Errand)>>, reopen: &Reopen) {
+fn run(tasks: &Mutex<Receiver<(ReplyAddress, SlowTask)>>, reopen: &Reopen) {
     loop {
-        let next = match errands.lock() {
-            Ok(errands) => errands.recv(),
+        let next = match tasks.lock() {
+            Ok(tasks) => tasks.recv(),
             Err(_) => return,
         };
-        let Ok((letter, errand)) = next else {
+        let Ok((reply_to, task)) = next else {
             return;
         };
-        let mail = match errand {
-            Errand::Job(seat, job) => Mail::Job(seat, job.run()),
-            Errand::Reopen(seat, session) => {
+        let mail = match task {
+            SlowTask::Job(seat, job) => Mail::Job(seat, job.run()),
+            SlowTask::Reopen(seat, session) => {
                 let opened = reopen(session);
                 if opened.is_err() {
                     std::thread::sleep(PAUSE);
@@ -81,9 +81,9 @@ fn run(errands: &Mutex<Receiver<(Letter, Errand)>>, reopen: &Reopen) {
                 Mail::Reopened(seat, opened.map(Box::new))
             }
         };
-        if letter.post.send(mail).is_ok() {
+        if reply_to.post.send(mail).is_ok() {
             // A loop that cannot be woken has ended.
-            let _ = letter.waker.wake();
+            let _ = reply_to.waker.wake();
         }
     }
 }

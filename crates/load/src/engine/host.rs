@@ -8,8 +8,8 @@ use wire::job::Job;
 use wire::time::{Instant, Now};
 use wire::types::NodeId;
 
-use super::subscriber::Came;
-use crate::transport::Got;
+use super::subscriber::RecoveryPath;
+use crate::transport::ReadOutcome;
 use crate::work::{Asker, Requests};
 
 /// A clock, sockets, somebody who wakes up, and somebody who does what takes long.
@@ -38,7 +38,7 @@ pub trait Host {
     fn deregister(&mut self, socket: &mut Self::Socket);
 
     /// Reads once.
-    fn read(&mut self, socket: &mut Self::Socket, into: &mut [u8]) -> io::Result<Got>;
+    fn read(&mut self, socket: &mut Self::Socket, into: &mut [u8]) -> io::Result<ReadOutcome>;
 
     /// Writes what the socket takes.
     fn write(&mut self, socket: &mut Self::Socket, bytes: &[u8]) -> io::Result<usize>;
@@ -59,7 +59,7 @@ pub trait Host {
     ) -> io::Result<bool>;
 
     /// Has something done that takes long; what comes of it is in the mail later.
-    fn submit(&mut self, errand: Errand);
+    fn submit(&mut self, task: SlowTask);
 
     /// What has come.
     fn mail(&mut self) -> Option<Mail<Self::Socket>>;
@@ -77,7 +77,7 @@ pub struct ReadySocket {
 }
 
 /// Something that takes long.
-pub enum Errand {
+pub enum SlowTask {
     /// A step of the channel of this seat.
     Job(usize, Job<Done>),
     /// The session of this seat is to be opened again; it is this one of all sessions.
@@ -105,5 +105,5 @@ pub struct Reopened<S> {
     /// What it subscribes to.
     pub requests: Option<Requests>,
     /// Whether it is the same session.
-    pub came: Came,
+    pub came: RecoveryPath,
 }

@@ -19,7 +19,7 @@ use super::control::Level;
 use super::end::End;
 use super::recorder::{Alike, Outcome, Recorder};
 use super::source::Source;
-use super::subscriber::{Came, Subscriber, SubscriberStep};
+use super::subscriber::{RecoveryPath, Subscriber, SubscriberStep};
 use crate::work::{Asker, Requests};
 
 /// Why requests that are due are not sent.
@@ -183,7 +183,7 @@ impl Lane {
     }
 
     /// Its subscriptions go on over the new connection, with requests that have the session's token.
-    pub fn resubscribe(&mut self, requests: Requests, came: Came) {
+    pub fn resubscribe(&mut self, requests: Requests, came: RecoveryPath) {
         if let Some(subscriber) = &mut self.subscriber {
             subscriber.reconnected(requests, came);
         }

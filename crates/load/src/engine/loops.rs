@@ -19,7 +19,7 @@ use super::event_loop::{EventLoop, Parts};
 use super::helper::Helpers;
 use super::lane::Lane;
 use super::machine::Machine;
-use super::opening::{self, Absents, Waiting};
+use super::opening::{self, DetachedSessions, Waiting};
 use super::outcome::{Outcome, gather};
 use super::reports::Progress;
 use super::running::{Begin, Others, Running, listen};
@@ -66,8 +66,8 @@ pub fn run(
         settings.settle = plan.settling(items);
     }
     let settings = Arc::new(settings);
-    let absents = Arc::new(Absents::default());
-    let helpers = Helpers::start(opening::reopener(running, seats, &absents))?;
+    let detached_sessions = Arc::new(DetachedSessions::default());
+    let helpers = Helpers::start(opening::reopener(running, seats, &detached_sessions))?;
     let mut there: Vec<Seat> = waiting.iter().map(|it| it.seat).collect();
     there.sort_unstable();
     let opened = there.len();
@@ -81,7 +81,7 @@ pub fn run(
         Some(at) => Begin::at(at, &clock),
         None => Begin::after(PER_SESSION, opened, &clock),
     };
-    let deal = Deal {
+    let deal = Placement {
         running,
         settings: &settings,
         seats,
@@ -103,7 +103,9 @@ pub fn run(
     let mut threads = Vec::new();
     for (number, hand) in hands {
         let items: u64 = hand.iter().map(Waiting::items).sum();
-        let places = hand.into_iter().map(|it| deal.place(it, &absents));
+        let places = hand
+            .into_iter()
+            .map(|it| deal.place(it, &detached_sessions));
         let host = Machine::new(helpers.clone())?;
         if let Some(barrier) = &barrier {
             let waker = host.waker();
@@ -154,7 +156,7 @@ pub fn run(
         begin = Begin::at(barrier.completed() + settings.settle, &clock);
     }
     let (mut outcome, settled) = gather(running, begin, seats, reports);
-    conclude(&mut outcome, settled, seats, &absents, readers);
+    conclude(&mut outcome, settled, seats, &detached_sessions, readers);
     outcome.opened = opened;
     outcome.failed = failed;
     Ok(outcome)
@@ -187,7 +189,7 @@ fn wait_for(others: &dyn Others, barrier: &Barrier, settle: Duration, control: &
 }
 
 /// What has to be known to give a session its place.
-struct Deal<'a> {
+struct Placement<'a> {
     running: &'a Running<'a>,
     settings: &'a Settings,
     /// Of all sessions, in order.
@@ -201,9 +203,9 @@ struct Deal<'a> {
     origin: Instant,
 }
 
-impl Deal<'_> {
+impl Placement<'_> {
     /// A session's place in its loop.
-    fn place(&self, it: Waiting, absents: &Absents) -> Place<Socket> {
+    fn place(&self, it: Waiting, detached_sessions: &DetachedSessions) -> Place<Socket> {
         let (phase, servers) = (self.running.phase, self.running.servers());
         let seat = it.seat;
         // Only those are dealt that have a seat.
@@ -215,7 +217,7 @@ impl Deal<'_> {
             self.settings,
             (seat, servers),
             self.requests(seat),
-            it.absent.token().clone(),
+            it.detached.token().clone(),
             it.askers,
             self.origin,
         );
@@ -227,8 +229,8 @@ impl Deal<'_> {
             let orders = opening::orders(phase, seat, servers, self.zero, duty);
             lane = lane.subscribing(Subscriber::new(requests, orders));
         }
-        if let Ok(mut absents) = absents.lock() {
-            absents.insert(index, it.absent);
+        if let Ok(mut detached_sessions) = detached_sessions.lock() {
+            detached_sessions.insert(index, it.detached);
         }
         let target = seat.target as usize;
         let base = target * self.running.names().len();
@@ -253,14 +255,14 @@ fn conclude(
     outcome: &mut Outcome,
     settled: Settled<Socket>,
     seats: &[Seat],
-    absents: &Absents,
+    detached_sessions: &DetachedSessions,
     mut readers: Vec<DiagnosticsReader>,
 ) {
-    if let Ok(absents) = absents.lock() {
-        for (index, absent) in &*absents {
+    if let Ok(detached_sessions) = detached_sessions.lock() {
+        for (index, detached) in &*detached_sessions {
             let target = seats.get(*index).map(|seat| seat.target as usize);
             if let Some(reader) = target.and_then(|target| readers.get_mut(target)) {
-                reader.knows(absent.id());
+                reader.knows(detached.id());
             }
         }
     }
@@ -283,8 +285,11 @@ fn conclude(
     }
     let mut sessions = Vec::new();
     for (index, socket, connection) in settled.sessions {
-        let absent = absents.lock().ok().and_then(|mut it| it.remove(&index));
-        let whole = absent.map(|it| it.put_together(socket.into_inner(), connection));
+        let detached = detached_sessions
+            .lock()
+            .ok()
+            .and_then(|mut it| it.remove(&index));
+        let whole = detached.map(|it| it.put_together(socket.into_inner(), connection));
         if let (Some(Ok(session)), Some(seat)) = (whole, seats.get(index)) {
             sessions.push((seat.target as usize, session));
         }

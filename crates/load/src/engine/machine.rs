@@ -8,9 +8,9 @@ use std::time::Duration;
 use mio::{Events, Poll, Token, Waker};
 use wire::time::{Instant, Now};
 
-use super::helper::{Helpers, Letter};
-use super::host::{Errand, Host, Mail, ReadySocket};
-use crate::transport::{Clock, Got, Socket, Timer};
+use super::helper::{Helpers, ReplyAddress};
+use super::host::{Host, Mail, ReadySocket, SlowTask};
+use crate::transport::{Clock, ReadOutcome, Socket, Timer};
 
 const WAKER: Token = Token(usize::MAX);
 const TIMER: Token = Token(usize::MAX - 1);
@@ -87,7 +87,7 @@ impl Host for Machine {
     }
 
     #[inline]
-    fn read(&mut self, socket: &mut Socket, into: &mut [u8]) -> io::Result<Got> {
+    fn read(&mut self, socket: &mut Socket, into: &mut [u8]) -> io::Result<ReadOutcome> {
         socket.read(into)
     }
 
@@ -134,12 +134,12 @@ impl Host for Machine {
         Ok(mail)
     }
 
-    fn submit(&mut self, errand: Errand) {
-        let letter = Letter {
+    fn submit(&mut self, task: SlowTask) {
+        let letter = ReplyAddress {
             post: self.post.clone(),
             waker: Arc::clone(&self.waker),
         };
-        self.helpers.submit(letter, errand);
+        self.helpers.submit(letter, task);
     }
 
     fn mail(&mut self) -> Option<Mail<Socket>> {

@@ -15,9 +15,9 @@ use super::running::Running;
 use super::settings::Settings;
 use super::several::several;
 use super::source::Source;
-use super::subscriber::{Came, DiagnosticsDuty, Orders};
+use super::subscriber::{DiagnosticsDuty, Orders, RecoveryPath};
 use super::target::Target;
-use crate::access::{Absent, Session};
+use crate::access::{DetachedSession, Session};
 use crate::transport::Socket;
 use crate::transport::tasks::blocking;
 use crate::work::{Asker, Prepared, Requests};
@@ -27,7 +27,7 @@ pub struct Waiting {
     pub seat: Seat,
     pub socket: Socket,
     pub connection: wire::client::Connection,
-    pub absent: Absent,
+    pub detached: DetachedSession,
     pub askers: Vec<Asker>,
     /// What it subscribes to.
     pub requests: Option<Requests>,
@@ -84,23 +84,27 @@ async fn ready(
     let askers = prepared.askers(&mut session, phase.spread, seat.index, phase.sessions);
     let askers = askers.await?;
     let requests = prepared.requests(&mut session, phase.spread, seat.index, phase.sessions)?;
-    let (socket, connection, absent) = session.take_apart();
+    let (socket, connection, detached) = session.take_apart();
     Ok(Waiting {
         seat,
         socket: Socket::new(socket)?,
         connection,
-        absent,
+        detached,
         askers,
         requests,
     })
 }
 
 /// Sessions that are open, without their sockets, by their place among all.
-pub type Absents = Mutex<HashMap<usize, Absent>>;
+pub type DetachedSessions = Mutex<HashMap<usize, DetachedSession>>;
 
 /// What the helpers do when one of the sessions was lost.
-pub fn reopener(running: &Running<'_>, seats: &[Seat], absents: &Arc<Absents>) -> Arc<Reopen> {
-    let absents = Arc::clone(absents);
+pub fn reopener(
+    running: &Running<'_>,
+    seats: &[Seat],
+    detached_sessions: &Arc<DetachedSessions>,
+) -> Arc<Reopen> {
+    let detached_sessions = Arc::clone(detached_sessions);
     let (phase, seats) = (running.phase.clone(), seats.to_vec());
     let (targets, prepared) = (running.targets.to_vec(), running.prepared.to_vec());
     Arc::new(move |index| {
@@ -109,7 +113,8 @@ pub fn reopener(running: &Running<'_>, seats: &[Seat], absents: &Arc<Absents>) -
         let place = seat.target as usize;
         let target = targets.get(place).ok_or_else(gone)?;
         let prepared = prepared.get(place).ok_or_else(gone)?;
-        reopen(target, prepared, &phase, (index, seat), &absents).map_err(|error| error.to_string())
+        reopen(target, prepared, &phase, (index, seat), &detached_sessions)
+            .map_err(|error| error.to_string())
     })
 }
 
@@ -120,41 +125,44 @@ fn reopen(
     prepared: &Prepared,
     phase: &Phase,
     (index, seat): (usize, Seat),
-    absents: &Absents,
+    detached_sessions: &DetachedSessions,
 ) -> Result<Reopened<Socket>, SessionError> {
     let resumes = phase
         .subscribe()
         .is_some_and(|it| it.reconnect == Reconnect::Resume);
-    let absent = match absents.lock() {
-        Ok(mut absents) if resumes => absents.remove(&index),
+    let detached = match detached_sessions.lock() {
+        Ok(mut detached_sessions) if resumes => detached_sessions.remove(&index),
         _ => None,
     };
-    let keep = |absent: Absent| {
-        if let Ok(mut absents) = absents.lock() {
-            absents.insert(index, absent);
+    let keep = |detached: DetachedSession| {
+        if let Ok(mut detached_sessions) = detached_sessions.lock() {
+            detached_sessions.insert(index, detached);
         }
     };
-    let resumed = absent.map(|absent| {
+    let resumed = detached.map(|detached| {
         target
             .access
-            .resume(seat.index as usize, &target.opening, absent)
+            .resume(seat.index as usize, &target.opening, detached)
     });
     let (waiting, came) = match resumed {
         Some(Ok(session)) => {
             let waiting = blocking(ready(prepared, phase, seat, session))?;
-            (waiting, Came::Resumed)
+            (waiting, RecoveryPath::Resumed)
         }
-        Some(Err(Some(absent))) => {
-            keep(*absent);
+        Some(Err(Some(detached))) => {
+            keep(*detached);
             // The server cannot be reached: another session could not reach it either.
             return Err(SessionError::Socket(
                 std::io::ErrorKind::NotConnected.into(),
             ));
         }
-        Some(Err(None)) | None => (blocking(open(target, prepared, phase, seat))?, Came::New),
+        Some(Err(None)) | None => (
+            blocking(open(target, prepared, phase, seat))?,
+            RecoveryPath::New,
+        ),
     };
-    let token = waiting.absent.token().clone();
-    keep(waiting.absent);
+    let token = waiting.detached.token().clone();
+    keep(waiting.detached);
     Ok(Reopened {
         socket: waiting.socket,
         connection: waiting.connection,

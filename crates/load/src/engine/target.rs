@@ -3,7 +3,7 @@
 use plan::Phase;
 
 use super::error::SessionError;
-use crate::access::{About, Access, AccessError, Opening, Session};
+use crate::access::{Access, AccessError, Opening, ServerFacts, Session};
 use crate::transport::Steps;
 use crate::transport::tasks::blocking;
 use crate::work::{Prepared, WorkError, watch};
@@ -16,7 +16,7 @@ pub struct Target {
     /// What was decided.
     pub opening: Opening,
     /// What the server says of itself.
-    pub about: About,
+    pub about: ServerFacts,
 }
 
 impl Target {
@@ -28,7 +28,7 @@ impl Target {
             .map_err(SessionError::from)
             .and_then(|opening| {
                 let mut session = access.open(&opening, &mut Steps::new())?;
-                let about = About::ask(&mut session).map_err(WorkError::from)?;
+                let about = ServerFacts::ask(&mut session).map_err(WorkError::from)?;
                 session.leave();
                 Ok((opening, about))
             });

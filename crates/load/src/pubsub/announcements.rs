@@ -30,7 +30,7 @@ const UNKNOWN: usize = 16;
 
 /// What a publisher was asked, and told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct AnnouncementCounts {
     /// Probes for it.
     pub probes: u64,
     /// Messages that are no probes, or for others.
@@ -59,7 +59,7 @@ struct Due {
 #[derive(Debug)]
 pub(super) struct Announcements {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Asked>>,
+    thread: Option<JoinHandle<AnnouncementCounts>>,
 }
 
 impl Announcements {
@@ -88,7 +88,7 @@ impl Announcements {
             cursor,
             told: BTreeMap::new(),
             due: BTreeMap::new(),
-            asked: Asked::default(),
+            asked: AnnouncementCounts::default(),
         };
         let ended = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("discovery".into());
@@ -117,11 +117,11 @@ impl Announcements {
     }
 
     /// Ends, and says what was asked; nothing where its thread failed.
-    pub fn finish(mut self) -> Option<Asked> {
+    pub fn finish(mut self) -> Option<AnnouncementCounts> {
         self.end()
     }
 
-    fn end(&mut self) -> Option<Asked> {
+    fn end(&mut self) -> Option<AnnouncementCounts> {
         self.stop.store(true, Ordering::Relaxed);
         let ended = self.thread.take()?.join();
         if ended.is_err() {
@@ -150,7 +150,7 @@ struct Telling {
     told: BTreeMap<What, Instant>,
     /// What waits to be told.
     due: BTreeMap<What, Due>,
-    asked: Asked,
+    asked: AnnouncementCounts,
 }
 
 impl Telling {

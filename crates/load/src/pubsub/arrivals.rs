@@ -25,7 +25,7 @@ pub fn now() -> u64 {
 
 /// A datagram that came.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Came {
+pub struct ReceivedDatagram {
     /// Its bytes.
     pub len: usize,
     /// When the kernel had it, in nanoseconds since 1970, if it says so.
@@ -40,7 +40,7 @@ pub struct Came {
     pub here: bool,
 }
 
-impl Came {
+impl ReceivedDatagram {
     /// Where it was sent from.
     pub fn from(&self) -> Option<SocketAddr> {
         match self.source {
@@ -92,7 +92,7 @@ pub struct Arrivals {
     /// Pages of it that no datagram reached are not there.
     bytes: Vec<u8>,
     /// What came, and where in its place it begins.
-    came: [(Came, usize); MOST],
+    came: [(ReceivedDatagram, usize); MOST],
     count: usize,
     receiver: Receiver,
 }
@@ -101,7 +101,7 @@ impl Arrivals {
     pub fn new() -> Self {
         Self {
             bytes: vec![0; MOST * STRIDE],
-            came: [(Came::default(), 0); MOST],
+            came: [(ReceivedDatagram::default(), 0); MOST],
             count: 0,
             receiver: Receiver::default(),
         }
@@ -113,7 +113,7 @@ impl Arrivals {
     }
 
     /// What came, with the bytes of each.
-    pub fn each(&mut self) -> impl Iterator<Item = (Came, &mut [u8])> {
+    pub fn each(&mut self) -> impl Iterator<Item = (ReceivedDatagram, &mut [u8])> {
         let bytes = self.bytes.chunks_mut(STRIDE);
         let all = self.came.iter().take(self.count).zip(bytes);
         all.map(|((came, at), bytes)| {
@@ -144,7 +144,7 @@ impl Arrivals {
 }
 
 /// Reads what stands before the message in a frame, and says where the message begins.
-fn open(came: &mut Came, bytes: &[u8], own: &[[u8; 6]]) -> usize {
+fn open(came: &mut ReceivedDatagram, bytes: &[u8], own: &[[u8; 6]]) -> usize {
     let frame = super::frame::Frame::of(bytes);
     let at = frame.at.min(came.len);
     came.len -= at;
@@ -155,9 +155,9 @@ fn open(came: &mut Came, bytes: &[u8], own: &[[u8; 6]]) -> usize {
 }
 
 /// What the system says of a datagram.
-fn told_of(told: DatagramInfo) -> Came {
+fn told_of(told: DatagramInfo) -> ReceivedDatagram {
     let source = told.from.map(|it| Source::Ip(it.ip()));
-    Came {
+    ReceivedDatagram {
         len: told.len,
         stamp: told.stamp,
         source,

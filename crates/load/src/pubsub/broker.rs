@@ -11,7 +11,7 @@ use pubsub::mqtt::{Connect, Packet, PacketError, Version, Will};
 use wss::{TlsClient, TunnelError};
 
 use super::BrokerUrl;
-use crate::transport::{Got, LinkError, Socket, Stream, secure};
+use crate::transport::{LinkError, ReadOutcome, Socket, Stream, secure};
 
 /// The largest packet that is read.
 const LARGEST: usize = 16 << 20;
@@ -273,14 +273,14 @@ impl Link {
         // A fast sender must not keep us here.
         for _ in 0..16 {
             match self.socket.read(&mut some)? {
-                Got::Bytes { n, more, .. } => {
+                ReadOutcome::Bytes { n, more, .. } => {
                     self.inbox.extend(some.get(..n).unwrap_or_default());
                     if !more {
                         return Ok(());
                     }
                 }
-                Got::Nothing => return Ok(()),
-                Got::End => {
+                ReadOutcome::Nothing => return Ok(()),
+                ReadOutcome::End => {
                     self.closed = true;
                     return Ok(());
                 }

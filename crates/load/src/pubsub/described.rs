@@ -11,7 +11,7 @@ use pubsub::view::Encoding;
 use pubsub::{EncodeError, PublisherId};
 use wire::template::walk::BuiltInType;
 
-use super::courier::Retained;
+use super::broker_connection::Retained;
 use super::publication::{Mapping, Publish};
 
 /// The name of a group.

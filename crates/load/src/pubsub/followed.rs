@@ -10,7 +10,7 @@ use pubsub::sequence::Tracker;
 use pubsub::view::{self, Encoding, Frame, SetView};
 use pubsub::{DecodeError, PublisherId, View};
 
-use super::arrivals::{Came, Source};
+use super::arrivals::{ReceivedDatagram, Source};
 use super::ethernet_url::Vlan;
 use super::heard::{DataSet, Delay, Stream, Writer};
 use super::learned::{Learned, Set};
@@ -99,7 +99,7 @@ impl Followed {
     pub fn take(
         &mut self,
         view: &View<'_>,
-        came: Came,
+        came: ReceivedDatagram,
         at: Option<u64>,
         known: &Known<'_>,
     ) -> Result<DatagramContents, DecodeError> {

@@ -14,7 +14,7 @@ use pubsub::{Content, Fields, PublisherId, Tolerance};
 use wire::template::walk::BuiltInType;
 
 use super::ListenerReport;
-use super::arrivals::Came;
+use super::arrivals::ReceivedDatagram;
 use super::received::{Ending, PhaseClock, Received};
 
 const FIELDS: usize = 10;
@@ -219,9 +219,9 @@ fn every_message_that_met_with_a_fault_has_its_place_in_the_account() {
         let len = bytes.len();
         buffer[..len].copy_from_slice(bytes);
         at += 1_000;
-        let came = Came {
+        let came = ReceivedDatagram {
             len,
-            ..Came::default()
+            ..ReceivedDatagram::default()
         };
         received.take(&mut buffer, came, Some(at), &mut keys, Tolerance::NONE);
     };

@@ -12,8 +12,8 @@ use super::choice::Choice;
 use super::datagram::{Receiver, received};
 use super::key_times::KeyFeed;
 use super::prober::Prober;
+use super::progress_reports::Telling;
 use super::received::{Ending, Received, SoFar};
-use super::telling::Telling;
 use super::{Address, Interface, ListenerReport, Place, PubSubConnection, ethernet};
 
 /// What to listen to.

@@ -16,9 +16,9 @@ use super::datagram::Receiver;
 use super::key_times::KeyFeed;
 use super::listen::{Takes, open, take_all};
 use super::prober::{Asking, Prober};
+use super::progress_reports::Telling;
 use super::received::{Ending, PhaseClock, Received, SoFar};
 use super::subscriber::Subscription;
-use super::telling::Telling;
 use super::{Address, BrokerError, Interface, ListenError, ListenerReport, Mqtt, Place};
 use crate::transport::random;
 

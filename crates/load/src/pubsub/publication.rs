@@ -11,8 +11,8 @@ use pubsub::security::{GroupKeys, Mode};
 use pubsub::view::Encoding;
 use record::Progress;
 
-use super::astray::Fates;
 use super::key_times::KeyTimes;
+use super::lossy_path::LossModel;
 use super::values::Values;
 use super::{Address, EthernetUrl, Interface, Mqtt};
 use crate::transport::Dscp;
@@ -90,7 +90,7 @@ pub struct Publish {
     /// Where probes are answered, over UDP.
     pub discovery: Option<Discovery>,
     /// What goes wrong with datagrams on purpose; none: nothing.
-    pub fates: Option<Box<dyn Fates>>,
+    pub fates: Option<Box<dyn LossModel>>,
     /// Who looks at what it has done so far.
     pub progress: Option<Arc<Progress>>,
     /// The endpoints of the server that it is, too.

@@ -20,20 +20,20 @@ use wire::template::walk::BuiltInType;
 use wire::time::Now;
 use wire::types::{DataValue, DateTime, Variant};
 
-use super::announcements::{Announcements, Asked};
-use super::astray::Astray;
+use super::announcements::{AnnouncementCounts, Announcements};
 use super::batch::{Batch, Sent};
-use super::courier::Courier;
+use super::broker_connection::BrokerConnection;
 use super::datagram::sender;
 use super::described::{
     Announcer, Described, field_name, group_name, retained, writer_ids, writer_name,
 };
 use super::key_times::{Cursor, KeyUse};
-use super::outlet::{self, Outlet};
+use super::lossy_path::LossyPath;
+use super::message_path::{self, MessagePath};
+use super::progress_reports::{Done, Publishing};
 use super::publication::{Mapping, Publish, Target};
 use super::received::SoFar;
 use super::spread::Times;
-use super::telling::{Done, Publishing};
 use super::values::{Form, zero};
 use super::{BrokerError, Delivered, Interface, Spread, ethernet, frame};
 use crate::transport::{Clock, Timer, random};
@@ -86,7 +86,7 @@ pub struct Published {
     pub mqtt: Option<Delivered>,
     /// Probes that came, and what was told, if that was wanted and is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discovery: Option<Asked>,
+    pub discovery: Option<AnnouncementCounts>,
     /// Which keys messages were secured with, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeyUse>,
@@ -264,7 +264,7 @@ pub fn publish_and_tell(
     }
     let interface = plan.interface.as_ref();
     let mut poll = Poll::new()?;
-    let mut outlet = outlet(&plan, &kinds, now, &poll, &mut nonce, &sealer)?;
+    let mut path = path(&plan, &kinds, now, &poll, &mut nonce, &sealer)?;
     let mut events = Events::with_capacity(4);
     let mut timer = match plan.interval {
         Some(_) => Some(Timer::new(poll.registry(), Token(0), clock)?),
@@ -308,7 +308,7 @@ pub fn publish_and_tell(
     let end = start + plan.duration;
     // Messages that go to the kernel together have one time, since reading clocks takes as long as making a message.
     let (mut now, mut is_old) = (clock.now(), false);
-    let mut astray = Astray::new(plan.fates.take());
+    let mut lossy = LossyPath::new(plan.fates.take());
     while planned.is_none_or(|planned| done.cycles < planned) {
         if stop.load(Ordering::Relaxed) {
             done.interrupted = true;
@@ -320,23 +320,23 @@ pub fn publish_and_tell(
         if let (Some(interval), Some(timer)) = (interval, &mut timer) {
             let due = start + Duration::from_nanos(interval.saturating_mul(done.cycles));
             while now.mono < due && !stop.load(Ordering::Relaxed) {
-                let wake = astray.due().map_or(due, |it| it.min(due));
+                let wake = lossy.due().map_or(due, |it| it.min(due));
                 let mut timeout = timer.until(wake, now.mono);
                 if let Some(telling) = &mut telling {
                     telling.turn(now.mono.nanos_since(start), done.so_far());
                     timeout = telling.patience(timeout);
                 }
-                match poll.poll(&mut events, outlet.patience(timeout)) {
+                match poll.poll(&mut events, path.patience(timeout)) {
                     Err(error) if error.kind() != io::ErrorKind::Interrupted => {
                         return Err(error.into());
                     }
                     _ => now = clock.now(),
                 }
-                if astray.due().is_some_and(|it| it <= now.mono) {
-                    let late = astray.release(now.mono, &mut outlet)?;
+                if lossy.due().is_some_and(|it| it <= now.mono) {
+                    let late = lossy.release(now.mono, &mut path)?;
                     done.note(late, token, expired, each);
                 }
-                outlet.turn();
+                path.turn();
             }
             if now.mono < due {
                 continue;
@@ -347,10 +347,10 @@ pub fn publish_and_tell(
             }
         } else if now.mono >= end {
             break;
-        } else if !outlet.has_room() {
+        } else if !path.has_room() {
             // Without a schedule it goes as fast as the broker takes it.
-            poll.poll(&mut events, Some(outlet::PATIENCE))?;
-            outlet.turn();
+            poll.poll(&mut events, Some(message_path::PATIENCE))?;
+            path.turn();
             is_old = true;
             continue;
         }
@@ -359,7 +359,7 @@ pub fn publish_and_tell(
             // A key is never taken again: its nonces would be, too.
             if let Some(other) = cursor.turn(now) {
                 // What waits was secured with the key before.
-                let waited = outlet.flush()?;
+                let waited = path.flush()?;
                 done.note(waited, token, expired, each);
                 done.roll_overs += 1;
                 token = other.token;
@@ -386,8 +386,8 @@ pub fn publish_and_tell(
             let (one, len) = message(
                 (group, form, is_secured),
                 now,
-                &mut outlet,
-                &mut astray,
+                &mut path,
+                &mut lossy,
                 &mut out,
             )?;
             sent.add(one);
@@ -395,21 +395,21 @@ pub fn publish_and_tell(
         }
         // A cycle of a schedule goes at its time; without one it may wait for others.
         if interval.is_some() {
-            sent.add(outlet.flush()?);
+            sent.add(path.flush()?);
         }
         is_old = sent != Sent::default();
         done.note(sent, token, expired, each);
         if let Some(progress) = &plan.progress {
             progress.note(done.sendings(each));
         }
-        outlet.turn();
+        path.turn();
         done.cycles += 1;
         if let Some(telling) = &mut telling {
             telling.turn(now.mono.nanos_since(start), done.so_far());
         }
     }
-    let mut waited = outlet.flush()?;
-    waited.add(astray.end(&mut outlet)?);
+    let mut waited = path.flush()?;
+    waited.add(lossy.end(&mut path)?);
     done.note(waited, token, expired, each);
     done.elapsed_ns = clock.mono().nanos_since(start);
     if let Some(telling) = &mut telling {
@@ -421,18 +421,18 @@ pub fn publish_and_tell(
     drop(running);
     // What is under way to a broker may still be acknowledged.
     let drained = std::time::Instant::now() + DRAIN;
-    while outlet.is_waiting() && std::time::Instant::now() < drained {
-        if let Err(error) = poll.poll(&mut events, Some(outlet::PATIENCE))
+    while path.is_waiting() && std::time::Instant::now() < drained {
+        if let Err(error) = poll.poll(&mut events, Some(message_path::PATIENCE))
             && error.kind() != io::ErrorKind::Interrupted
         {
             return Err(error.into());
         }
-        outlet.turn();
+        path.turn();
     }
     if let (Some(keys), Some(times)) = (&mut done.keys, &plan.key_times) {
         times.tell(keys);
     }
-    done.mqtt = outlet.finish();
+    done.mqtt = path.finish();
     done.discovery = announcements.and_then(Announcements::finish);
     done.lateness = late.spread();
     done.lateness_histogram = late.histogram();
@@ -470,24 +470,24 @@ fn forms(
 }
 
 /// Where messages go.
-fn outlet(
+fn path(
     plan: &Publish,
     kinds: &[BuiltInType],
     now: i64,
     poll: &Poll,
     nonce: Nonce<'_>,
     sealer: Sealers<'_>,
-) -> Result<Outlet, PublishError> {
+) -> Result<MessagePath, PublishError> {
     let interface = plan.interface.as_ref();
     Ok(match &plan.to {
         Target::Udp(to) => {
             let towards = Interface::towards(interface, *to)?;
             let socket = sender(*to, towards, (plan.ttl, plan.dscp))?;
-            Outlet::Datagrams(Box::new(Batch::new(socket, Vec::new())))
+            MessagePath::Datagrams(Box::new(Batch::new(socket, Vec::new())))
         }
         Target::Ethernet(to) => {
             let (socket, header) = ethernet::sender(to, interface)?;
-            Outlet::Datagrams(Box::new(Batch::new(socket, header)))
+            MessagePath::Datagrams(Box::new(Batch::new(socket, header)))
         }
         Target::Mqtt(mqtt) => {
             let [a, b, c, d] = nonce();
@@ -501,8 +501,8 @@ fn outlet(
             let topics = topics.collect();
             let mqtt = (**mqtt).clone();
             let courier =
-                Courier::new(mqtt, client_id, retained, topics, json, registry, Token(1))?;
-            Outlet::Mqtt(Box::new(courier))
+                BrokerConnection::new(mqtt, client_id, retained, topics, json, registry, Token(1))?;
+            MessagePath::Mqtt(Box::new(courier))
         }
     })
 }
@@ -511,16 +511,16 @@ fn outlet(
 fn message(
     (group, form, is_secured): (usize, &mut Form, bool),
     now: Now,
-    outlet: &mut Outlet,
-    astray: &mut Astray,
+    path: &mut MessagePath,
+    lossy: &mut LossyPath,
     out: &mut Vec<u8>,
 ) -> Result<(Sent, usize), PublishError> {
     match form {
         Form::Uadp(template) => {
             // A datagram is written where it waits for the call that sends it.
-            let waits = match astray.is_wanted() {
+            let waits = match lossy.is_wanted() {
                 true => None,
-                false => outlet.slot(),
+                false => path.slot(),
             };
             let is_in_place = waits.is_some();
             let at = waits.unwrap_or(&mut *out);
@@ -529,14 +529,14 @@ fn message(
             }
             let len = at.len();
             let sent = match is_in_place {
-                true => outlet.push()?,
-                false => astray.send((group, &*out), is_secured, now.mono, outlet)?,
+                true => path.push()?,
+                false => lossy.send((group, &*out), is_secured, now.mono, path)?,
             };
             Ok((sent, len))
         }
         Form::Json(template, text) => {
             template.write(now.utc, text);
-            let sent = astray.send((group, text.as_bytes()), false, now.mono, outlet)?;
+            let sent = lossy.send((group, text.as_bytes()), false, now.mono, path)?;
             Ok((sent, text.len()))
         }
     }

@@ -1,8 +1,8 @@
 //! What comes, from whom, and what does not: datagrams, whatever they come by.
 
-mod carried;
+mod broker_message;
 
-pub(super) use carried::Carried;
+pub(super) use broker_message::BrokerMessage;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use pubsub::security::{KeyRing, OpenError};
 use pubsub::{DecodeError, Header, PublisherId, Tolerance, View};
 use record::{Closed, Ledger, Measure, Tally};
 
-use super::arrivals::Came;
+use super::arrivals::ReceivedDatagram;
 use super::choice::Choice;
 use super::followed::{DatagramContents, Followed, Known};
 use super::heard::{Captured, ListenerReport, Stream, Unread};
@@ -21,7 +21,7 @@ use super::information::PubSubConnection;
 use super::key_times::{KeyFeed, KeyUse};
 use super::learned::Learned;
 use super::sender::{self, Sender};
-use carried::Topical;
+use broker_message::Topical;
 
 /// So many publishers and groups are followed, and so many reasons kept: datagrams may come from anybody.
 const STREAMS: usize = 1024;
@@ -243,7 +243,7 @@ impl Received {
     pub fn take(
         &mut self,
         buffer: &mut [u8],
-        came: Came,
+        came: ReceivedDatagram,
         at: Option<u64>,
         keys: &mut KeyRing,
         tolerance: Tolerance,
@@ -256,7 +256,7 @@ impl Received {
         &mut self,
         topic: usize,
         buffer: &mut [u8],
-        came: Came,
+        came: ReceivedDatagram,
         at: Option<u64>,
         keys: &mut KeyRing,
         tolerance: Tolerance,
@@ -294,7 +294,7 @@ impl Received {
         &mut self,
         topic: usize,
         buffer: &mut [u8],
-        came: Came,
+        came: ReceivedDatagram,
         at: Option<u64>,
         keys: &mut KeyRing,
         tolerance: Tolerance,
@@ -547,9 +547,9 @@ mod tests {
         // It came to the socket of whoever asked first.
         received.told(&mut told.clone(), &mut keys, Tolerance::NONE);
         for mut bytes in [asked, told] {
-            let came = Came {
+            let came = ReceivedDatagram {
                 len: bytes.len(),
-                ..Came::default()
+                ..ReceivedDatagram::default()
             };
             received.take(&mut bytes, came, None, &mut keys, Tolerance::NONE);
         }

@@ -15,8 +15,8 @@ use super::arrivals::now;
 use super::broker::{AGAIN, BrokerError, Link, Mqtt};
 use super::choice::Choice;
 use super::key_times::KeyFeed;
-use super::received::{Carried, Ending, Received, SoFar};
-use super::telling::Telling;
+use super::progress_reports::Telling;
+use super::received::{BrokerMessage, Ending, Received, SoFar};
 use super::{ListenerReport, Subscribed};
 
 /// All topics but those of the broker itself.
@@ -267,7 +267,7 @@ struct Takes<'a> {
 }
 
 impl Takes<'_> {
-    fn take(&mut self, message: Carried<'_>) {
+    fn take(&mut self, message: BrokerMessage<'_>) {
         self.received
             .take_carried(message, self.keys, self.tolerance);
     }
@@ -292,7 +292,7 @@ fn hear(link: &mut Link, mut takes: Takes<'_>, told: &mut Subscribed) -> Result<
                 }
                 told.retained += u64::from(message.retain);
                 told.maybe_again += u64::from(message.dup);
-                let message = Carried {
+                let message = BrokerMessage {
                     topic: message.topic,
                     payload: message.payload,
                     retained: message.retain,

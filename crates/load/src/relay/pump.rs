@@ -11,7 +11,7 @@ use mio::{Events, Interest, Poll, Registry, Token};
 use wire::time::Instant;
 
 use super::account::Carried;
-use super::side::{Got, Side};
+use super::side::{ReadOutcome, Side};
 use super::{Account, Settings};
 use crate::transport::{Clock, Timer};
 
@@ -429,15 +429,15 @@ impl Relay {
                 if room > 0 {
                     let (into, _) = self.buffer.split_at_mut(room);
                     match pair.from(way).read(into) {
-                        Got::Some(bytes) => {
+                        ReadOutcome::Some(bytes) => {
                             let bytes = into.get(..bytes).unwrap_or_default();
                             let sent = self.link.send(now, id, way, bytes);
                             let rest = bytes.get(sent..).unwrap_or_default();
                             pair.unsent[place(way)].extend_from_slice(rest);
                         }
-                        Got::Nothing => {}
-                        Got::End => self.link.end(now, id, way),
-                        Got::Broken => {
+                        ReadOutcome::Nothing => {}
+                        ReadOutcome::End => self.link.end(now, id, way),
+                        ReadOutcome::Broken => {
                             self.breaks(id, way);
                             continue;
                         }

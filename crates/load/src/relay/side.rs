@@ -24,7 +24,7 @@ pub struct Side {
 
 /// What a read gave.
 #[derive(Debug)]
-pub enum Got {
+pub enum ReadOutcome {
     /// So many bytes.
     Some(usize),
     /// Nothing now.
@@ -60,23 +60,23 @@ impl Side {
     }
 
     /// Reads once.
-    pub fn read(&mut self, into: &mut [u8]) -> Got {
+    pub fn read(&mut self, into: &mut [u8]) -> ReadOutcome {
         let Some(socket) = &mut self.socket else {
-            return Got::Nothing;
+            return ReadOutcome::Nothing;
         };
         loop {
             return match socket.read(into) {
                 Ok(0) => {
                     self.readable = false;
-                    Got::End
+                    ReadOutcome::End
                 }
-                Ok(bytes) => Got::Some(bytes),
+                Ok(bytes) => ReadOutcome::Some(bytes),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.readable = false;
-                    Got::Nothing
+                    ReadOutcome::Nothing
                 }
-                Err(_) => Got::Broken,
+                Err(_) => ReadOutcome::Broken,
             };
         }
     }

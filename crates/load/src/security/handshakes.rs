@@ -9,7 +9,7 @@ use record::run::Figure;
 use record::security::{Handshakes, Range};
 
 use super::spent::{Spent, since};
-use super::{Around, Settings, done};
+use super::{Observers, Settings, done};
 use crate::access::{Access, Opening};
 use crate::transport::Steps;
 
@@ -89,14 +89,14 @@ pub(super) fn round(
     opening: &Opening,
     access: &Access,
     settings: &Settings,
-    around: &Around<'_>,
+    observers: &Observers<'_>,
 ) -> Option<Round> {
     let at_once = settings.at_once;
-    if at_once == 0 || (around.stopped)() {
+    if at_once == 0 || (observers.stopped)() {
         return None;
     }
-    let (slice, own_cpu) = (settings.slice, around.own_cpu);
-    let server = (around.server_cpu)();
+    let (slice, own_cpu) = (settings.slice, observers.own_cpu);
+    let server = (observers.server_cpu)();
     let began = Instant::now();
     let client = move || {
         let mut client = Client::default();
@@ -136,7 +136,7 @@ pub(super) fn round(
         joined.collect()
     });
     let took = began.elapsed();
-    let server = since((around.server_cpu)(), server);
+    let server = since((observers.server_cpu)(), server);
     let mut client = Some(Duration::ZERO);
     for one in &clients {
         client = client.and_then(|all| Some(all + one.cpu?));

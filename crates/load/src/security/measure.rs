@@ -13,7 +13,7 @@ use wire::types::{
 
 use super::handshakes::SeenHandshakes;
 use super::spent::{Spent, since};
-use super::{Around, Done, Settings, done};
+use super::{Done, Observers, Settings, done};
 use crate::access::{Access, Credentials, Opening, Session, user_kind};
 use crate::transport::{CallError, Steps, TransportStep};
 
@@ -63,7 +63,7 @@ impl Measured {
         protection: Protection,
         kinds: Vec<(UserTokenType, bool)>,
         settings: &Settings,
-        around: &Around<'_>,
+        observers: &Observers<'_>,
     ) -> Self {
         let user = |(kind, in_the_clear)| {
             let anonymous = [Credentials::Anonymous];
@@ -79,7 +79,9 @@ impl Measured {
                         user: user.clone(),
                         ..access.clone()
                     };
-                    let opening = access.discover().map_err(|error| (around.explain)(&error));
+                    let opening = access
+                        .discover()
+                        .map_err(|error| (observers.explain)(&error));
                     opening.map(|opening| (access, opening))
                 }
             };
@@ -132,7 +134,7 @@ impl Measured {
 /// Who measures.
 pub(super) struct Bench<'a> {
     pub(super) settings: &'a Settings,
-    pub(super) around: &'a Around<'a>,
+    pub(super) observers: &'a Observers<'a>,
     pub(super) node: NodeId,
     pub(super) sizes: Vec<u32>,
 }
@@ -153,10 +155,10 @@ impl Bench<'_> {
                 None => "warm-up".to_owned(),
             };
             for way in order.into_iter().filter(|it| it.failed.is_none()) {
-                if (self.around.stopped)() {
+                if (self.observers.stopped)() {
                     return false;
                 }
-                (self.around.progress)(&format!("{name}: {}", way.protection));
+                (self.observers.progress)(&format!("{name}: {}", way.protection));
                 if let Err(why) = self.round(way, round.unwrap_or(0) as usize) {
                     way.failed = Some(why);
                 }
@@ -171,16 +173,16 @@ impl Bench<'_> {
     fn round(&self, way: &mut Measured, round: usize) -> Result<(), String> {
         self.connect(way)?;
         if let Some((opening, access)) = way.first() {
-            let seen = super::handshakes::round(opening, access, self.settings, self.around);
+            let seen = super::handshakes::round(opening, access, self.settings, self.observers);
             if let Some(seen) = seen {
-                (self.around.told)(way.protection, Done::Connections, seen.done());
+                (self.observers.told)(way.protection, Done::Connections, seen.done());
                 way.handshakes.add(seen);
             }
         }
         let (opening, access) = way.first().ok_or("nobody can log in")?;
         let mut session = access
             .open(opening, &mut Steps::new())
-            .map_err(|error| (self.around.explain)(&error))?;
+            .map_err(|error| (self.observers.explain)(&error))?;
         let read = self.read(way, round, &mut session);
         let read = read.and_then(|()| renew(way, &mut session));
         session.leave();
@@ -190,7 +192,7 @@ impl Bench<'_> {
     /// Connections, as each kind of user; the first that can log in is the one whose connections count.
     fn connect(&self, way: &mut Measured) -> Result<(), String> {
         let mut came = false;
-        let told = |closed| (self.around.told)(way.protection, Done::Connections, closed);
+        let told = |closed| (self.observers.told)(way.protection, Done::Connections, closed);
         for user in &mut way.users {
             let Ok((access, opening)) = &user.way else {
                 continue;
@@ -209,7 +211,7 @@ impl Bench<'_> {
                         let _ = session.close(&mut steps);
                     }
                     Err(error) => {
-                        failed = Some((self.around.explain)(&error));
+                        failed = Some((self.observers.explain)(&error));
                         break;
                     }
                 }
@@ -250,7 +252,7 @@ impl Bench<'_> {
     }
 
     fn clocks(&self) -> (Option<Duration>, Option<Duration>) {
-        ((self.around.server_cpu)(), (self.around.own_cpu)())
+        ((self.observers.server_cpu)(), (self.observers.own_cpu)())
     }
 
     fn read(
@@ -271,7 +273,7 @@ impl Bench<'_> {
                 let sent = Instant::now();
                 ask(&mut encoded, session)?;
                 times.push(nanos(sent.elapsed()));
-                if (self.around.stopped)() {
+                if (self.observers.stopped)() {
                     break;
                 }
             }
@@ -294,7 +296,7 @@ impl Bench<'_> {
             };
             let count = times.len() as u64;
             let read = done(times.clone(), 0, count * u64::from(values), took);
-            (self.around.told)(way.protection, Done::Reads, read);
+            (self.observers.told)(way.protection, Done::Reads, read);
             size.requests += count;
             size.sent += carried_end.sent - carried.sent;
             size.received += carried_end.received - carried.received;

@@ -23,7 +23,7 @@ use wire::policy::{Mode, Policy};
 use wire::types::{NodeId, UserTokenPolicy, UserTokenType};
 
 use crate::access::{
-    About, Access, AccessError, Credentials, Endpoint, NAMELESS, Security, choose, user_kind,
+    Access, AccessError, Credentials, Endpoint, NAMELESS, Security, ServerFacts, choose, user_kind,
 };
 use crate::probe::first_read;
 use crate::transport::Steps;
@@ -54,7 +54,7 @@ pub struct Settings {
 
 /// What measures what is spent, and who is told how far it is.
 #[allow(missing_debug_implementations)]
-pub struct Around<'a> {
+pub struct Observers<'a> {
     /// CPU that the server's process has taken so far.
     pub server_cpu: &'a dyn Fn() -> Option<Duration>,
     /// CPU that the thread which asks has taken so far.
@@ -130,7 +130,7 @@ pub fn examine(
     access: &Access,
     endpoints: &[Endpoint],
     settings: &Settings,
-    around: &Around<'_>,
+    observers: &Observers<'_>,
     frame: Frame,
 ) -> Result<Sheet, ExamineError> {
     let mut sheet = Sheet {
@@ -163,7 +163,9 @@ pub fn examine(
             .iter()
             .find(|it| it.protection == Some(protection));
         let kinds = offered.map_or_else(Vec::new, kinds);
-        seen.push(Measured::new(access, protection, kinds, settings, around));
+        seen.push(Measured::new(
+            access, protection, kinds, settings, observers,
+        ));
     }
     if let Some(about) = seen.iter().find_map(|way| look(way, settings)) {
         let (about, node) = about?;
@@ -174,7 +176,7 @@ pub fn examine(
         sizes.retain(|&n| most <= 0.0 || f64::from(n) <= most);
         let bench = Bench {
             settings,
-            around,
+            observers,
             node,
             sizes,
         };
@@ -184,15 +186,15 @@ pub fn examine(
     if sheet.ways.iter().all(|way| way.failed.is_some()) {
         return Ok(sheet);
     }
-    if let Some(way) = anonymous(&sheet.ways).filter(|_| !(around.stopped)()) {
-        (around.progress)("what anonymous users may do");
+    if let Some(way) = anonymous(&sheet.ways).filter(|_| !(observers.stopped)()) {
+        (observers.progress)("what anonymous users may do");
         sheet.rights = rights(access, way);
     }
-    if settings.refusals && !(around.stopped)() {
-        (around.progress)("what has to be refused");
+    if settings.refusals && !(observers.stopped)() {
+        (observers.progress)("what has to be refused");
         sheet.refusals = refuse::all(access, endpoints);
     }
-    sheet.interrupted |= (around.stopped)();
+    sheet.interrupted |= (observers.stopped)();
     Ok(sheet)
 }
 
@@ -252,10 +254,13 @@ fn certificate(access: &Access, endpoints: &[Endpoint]) -> Figure<Certificate> {
 }
 
 /// What the server says of itself, over this way; none where no session can be had.
-fn look(way: &Measured, settings: &Settings) -> Option<Result<(About, NodeId), ExamineError>> {
+fn look(
+    way: &Measured,
+    settings: &Settings,
+) -> Option<Result<(ServerFacts, NodeId), ExamineError>> {
     let (opening, access) = way.first()?;
     let mut session = access.open(opening, &mut Steps::new()).ok()?;
-    let about = About::ask(&mut session).map_err(first_read);
+    let about = ServerFacts::ask(&mut session).map_err(first_read);
     let found = about.map_err(ExamineError::from).and_then(|about| {
         let node = find::node(&settings.node, &about.namespaces, &mut session)?;
         Ok((about, node))

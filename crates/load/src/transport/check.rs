@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use revocation::Waited;
-use wire::client::Vouch;
+use wire::client::CertificateCheck;
 use wire::types::StatusCode;
 
 use super::{Steps, TransportStep};
@@ -32,9 +32,9 @@ impl ServerCheck {
     }
 
     /// For a connection; notes how long the first check took, if it passed.
-    pub(super) fn vouch(&self, checked: &Arc<OnceLock<CheckTimes>>) -> Vouch {
+    pub(super) fn timed(&self, checked: &Arc<OnceLock<CheckTimes>>) -> CertificateCheck {
         let (judge, checked) = (Arc::clone(&self.0), Arc::clone(checked));
-        Vouch::new(move || {
+        CertificateCheck::new(move || {
             let start = Instant::now();
             let mut waited = Waited::default();
             judge(&mut waited)?;

@@ -107,12 +107,12 @@ impl Link {
         }
         let checked = Arc::new(OnceLock::new());
         let check = options.check.as_ref();
-        let vouch = check.map(|check| check.vouch(&checked));
+        let check_certificate = check.map(|check| check.timed(&checked));
         let config = Config {
             protection: options.protection,
             identity: options.identity.clone(),
             server: options.server.clone(),
-            vouch,
+            check_certificate,
             limits: options.limits,
             timeout: options.timeout,
             lifetime: options.lifetime,

@@ -10,11 +10,11 @@ use platform::socket::{Received, Stamps, low_water};
 use wss::Tunnel;
 
 use super::Stream;
-use super::posts::Posts;
+use super::connection_set::ConnectionSet;
 
 /// What reading brought.
 #[derive(Debug)]
-pub enum Got {
+pub enum ReadOutcome {
     /// So many bytes.
     Bytes {
         /// How many.
@@ -38,7 +38,7 @@ pub struct Socket {
     /// What is around the chunks of UACP, where that is more than TCP.
     tunnel: Option<Box<Tunnel>>,
     /// Other connections, over which Publish requests go.
-    posts: Option<Box<Posts<TcpStream>>>,
+    connections: Option<Box<ConnectionSet<TcpStream>>>,
     /// The last read of what TLS protects may have left something behind.
     is_full: bool,
     /// Once the kernel was asked to say when bytes came in.
@@ -49,12 +49,13 @@ impl Socket {
     /// Takes over a connected socket.
     pub fn new(mut stream: Stream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
-        let (stream, tap, tunnel, posts) = stream.take_apart();
+        let (stream, tap, tunnel, connections) = stream.take_apart();
         Ok(Self {
             stream: TcpStream::from_std(stream),
             tap,
             tunnel,
-            posts: posts.map(|posts| Box::new(posts.over(TcpStream::from_std))),
+            connections: connections
+                .map(|connections| Box::new(connections.over(TcpStream::from_std))),
             is_full: true,
             stamps: None,
         })
@@ -63,7 +64,10 @@ impl Socket {
     /// Has a poll tell of it under this token.
     pub fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
         let both = Interest::READABLE | Interest::WRITABLE;
-        let beside = self.posts.iter_mut().flat_map(|posts| &mut posts.beside);
+        let beside = self
+            .connections
+            .iter_mut()
+            .flat_map(|connections| &mut connections.beside);
         for it in beside {
             registry.register(&mut it.socket, token, both)?;
         }
@@ -74,7 +78,10 @@ impl Socket {
     pub fn deregister(&mut self, registry: &Registry) {
         // One that is not registered is none that rings.
         let _ = registry.deregister(&mut self.stream);
-        let beside = self.posts.iter_mut().flat_map(|posts| &mut posts.beside);
+        let beside = self
+            .connections
+            .iter_mut()
+            .flat_map(|connections| &mut connections.beside);
         for it in beside {
             let _ = registry.deregister(&mut it.socket);
         }
@@ -82,9 +89,9 @@ impl Socket {
 
     /// Reads once.
     #[inline]
-    pub fn read(&mut self, into: &mut [u8]) -> io::Result<Got> {
+    pub fn read(&mut self, into: &mut [u8]) -> io::Result<ReadOutcome> {
         let room = into.len();
-        let (got, is_full) = match (&self.tunnel, &self.posts) {
+        let (got, is_full) = match (&self.tunnel, &self.connections) {
             (None, _) => {
                 let got = receive(&mut self.stream, &mut self.stamps, into);
                 let is_full = got.as_ref().is_ok_and(|(n, _)| *n == room);
@@ -97,22 +104,22 @@ impl Socket {
             tap.received(into.get(..*n).unwrap_or_default());
         }
         match got {
-            Ok((0, _)) => Ok(Got::End),
+            Ok((0, _)) => Ok(ReadOutcome::End),
             // Less than there was room for: epoll(7) says that the socket is empty then.
-            Ok((n, stamp)) => Ok(Got::Bytes {
+            Ok((n, stamp)) => Ok(ReadOutcome::Bytes {
                 n,
                 more: is_full || !System::IS_LINUX,
                 stamp,
             }),
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => Ok(Got::Nothing),
-                ErrorKind::Interrupted => Ok(Got::Bytes {
+                ErrorKind::WouldBlock => Ok(ReadOutcome::Nothing),
+                ErrorKind::Interrupted => Ok(ReadOutcome::Bytes {
                     n: 0,
                     more: is_full || self.tunnel.is_none(),
                     stamp: None,
                 }),
                 // How many servers close.
-                ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Ok(Got::End),
+                ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Ok(ReadOutcome::End),
                 _ => Err(error),
             },
         }
@@ -120,7 +127,10 @@ impl Socket {
 
     /// Asks the kernel to say when bytes came in; whether it does.
     pub fn stamp(&mut self) -> bool {
-        let beside = self.posts.iter().flat_map(|posts| &posts.beside);
+        let beside = self
+            .connections
+            .iter()
+            .flat_map(|connections| &connections.beside);
         let sockets = beside.map(|it| &it.socket).chain([&self.stream]);
         self.stamps = Stamps::ask(sockets);
         self.stamps.is_some()
@@ -129,17 +139,19 @@ impl Socket {
     /// Has the socket become readable only when there are so many bytes; whether it does.
     pub fn low_water(&self, bytes: usize) -> bool {
         // Of several connections each rings for itself.
-        self.posts.is_none() && low_water(&self.stream, bytes)
+        self.connections.is_none() && low_water(&self.stream, bytes)
     }
 
     /// Writes what the socket takes.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
-            let written = match (&mut self.tunnel, &mut self.posts) {
+            let written = match (&mut self.tunnel, &mut self.connections) {
                 (None, _) => self.stream.write(bytes),
                 (Some(tunnel), None) => tunnel.write(&mut self.stream, bytes),
-                (Some(tunnel), Some(posts)) => posts.write((&mut self.stream, tunnel), bytes),
+                (Some(tunnel), Some(connections)) => {
+                    connections.write((&mut self.stream, tunnel), bytes)
+                }
             };
             match written {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -155,8 +167,10 @@ impl Socket {
 
     /// Gives the socket back, for blocking calls.
     pub fn into_inner(self) -> Stream {
-        let posts = self.posts.map(|posts| Box::new(posts.over(Into::into)));
-        Stream::put_together((self.stream.into(), self.tap, self.tunnel, posts))
+        let connections = self
+            .connections
+            .map(|connections| Box::new(connections.over(Into::into)));
+        Stream::put_together((self.stream.into(), self.tap, self.tunnel, connections))
     }
 }
 
@@ -174,51 +188,60 @@ impl Socket {
     /// The same of all connections. Once one of them has something all are read again: what was sent before that is here, too, and
     /// goes first.
     fn receive_merged(&mut self, into: &mut [u8]) -> (io::Result<Received>, bool) {
-        let (Some(tunnel), Some(posts)) = (&mut self.tunnel, &mut self.posts) else {
+        let (Some(tunnel), Some(connections)) = (&mut self.tunnel, &mut self.connections) else {
             return (Err(ErrorKind::NotConnected.into()), false);
         };
-        if posts.merge.has_waiting() {
-            return (Ok((posts.merge.take(into), None)), true);
+        if connections.merge.has_waiting() {
+            return (Ok((connections.merge.take(into), None)), true);
         }
         let (mut stamp, mut any_full, mut end) = (None, false, None);
         for _ in 0..2 {
-            for place in 0..=posts.beside.len() {
-                if posts.merge.is_gone(place) {
+            for place in 0..=connections.beside.len() {
+                if connections.merge.is_gone(place) {
                     continue;
                 }
-                let beside = place.checked_sub(1).and_then(|it| posts.beside.get_mut(it));
+                let beside = place
+                    .checked_sub(1)
+                    .and_then(|it| connections.beside.get_mut(it));
                 let way = match beside {
                     None => (&mut self.stream, &mut **tunnel),
                     Some(it) => (&mut it.socket, &mut *it.tunnel),
                 };
                 let mut is_full = false;
-                let (got, more) = secured(way, &mut self.stamps, &mut is_full, &mut posts.scratch);
+                let (got, more) = secured(
+                    way,
+                    &mut self.stamps,
+                    &mut is_full,
+                    &mut connections.scratch,
+                );
                 any_full |= more;
-                let beside = place.checked_sub(1).and_then(|it| posts.beside.get(it));
+                let beside = place
+                    .checked_sub(1)
+                    .and_then(|it| connections.beside.get(it));
                 let has_begun = beside.is_some_and(|it| it.tunnel.partial().is_some());
-                posts.merge.begun(place, has_begun);
+                connections.merge.begun(place, has_begun);
                 match got {
-                    Ok((0, _)) if posts.merge.ends(place) => {}
+                    Ok((0, _)) if connections.merge.ends(place) => {}
                     Ok((0, _)) => end = end.or(Some(Ok((0, None)))),
                     Ok((n, at)) => {
-                        let came = posts.scratch.get(..n).unwrap_or_default();
-                        posts.merge.came(place, came);
+                        let came = connections.scratch.get(..n).unwrap_or_default();
+                        connections.merge.came(place, came);
                         stamp = stamp.max(at);
                     }
                     Err(error) => match error.kind() {
                         ErrorKind::WouldBlock | ErrorKind::Interrupted => {}
-                        _ if posts.merge.ends(place) => {}
+                        _ if connections.merge.ends(place) => {}
                         _ => end = end.or(Some(Err(error))),
                     },
                 }
             }
-            if !posts.merge.has_come() {
+            if !connections.merge.has_come() {
                 break;
             }
         }
-        posts.merge.give();
+        connections.merge.give();
         // An end is found once more when this was taken.
-        match (posts.merge.take(into), end) {
+        match (connections.merge.take(into), end) {
             (0, Some(end)) => (end, false),
             (0, None) if any_full => (Err(ErrorKind::Interrupted.into()), true),
             (0, None) => (Err(ErrorKind::WouldBlock.into()), false),

@@ -10,7 +10,7 @@ use capture::{Recorder, Tap};
 use wss::Tunnel;
 
 use super::Clock;
-use super::posts::{Beside, Posts};
+use super::connection_set::{ConnectionSet, ExtraConnection};
 use super::tasks::{Reactor, Watcher, reactor};
 
 /// A connected socket, until it is [taken apart](Self::take_apart). Whether it blocks depends on who waits for it: see
@@ -21,7 +21,7 @@ pub struct Stream {
     tap: Option<Box<Tap>>,
     tunnel: Option<Box<Tunnel>>,
     /// Other connections, over which Publish requests go.
-    posts: Option<Box<Posts<TcpStream>>>,
+    connections: Option<Box<ConnectionSet<TcpStream>>>,
     /// This side has said that it ends: what comes then is of no interest.
     left: bool,
     /// Whether calls return at once, where that is known.
@@ -35,7 +35,7 @@ pub type Parts = (
     TcpStream,
     Option<Box<Tap>>,
     Option<Box<Tunnel>>,
-    Option<Box<Posts<TcpStream>>>,
+    Option<Box<ConnectionSet<TcpStream>>>,
 );
 
 impl Stream {
@@ -60,23 +60,23 @@ impl Stream {
 
     /// Publish requests go over these other connections from now on, whose sockets do not block. Only who drives all of them without
     /// blocking hears what comes there: see [`Socket`](super::Socket).
-    pub fn with_posts(mut self, beside: Vec<Beside<TcpStream>>) -> Self {
-        self.posts = (!beside.is_empty()).then(|| Box::new(Posts::new(beside)));
+    pub fn with_posts(mut self, beside: Vec<ExtraConnection<TcpStream>>) -> Self {
+        self.connections = (!beside.is_empty()).then(|| Box::new(ConnectionSet::new(beside)));
         self
     }
 
     /// What it is made of.
     pub fn take_apart(self) -> Parts {
-        (self.socket, self.tap, self.tunnel, self.posts)
+        (self.socket, self.tap, self.tunnel, self.connections)
     }
 
     /// The same together again.
-    pub fn put_together((socket, tap, tunnel, posts): Parts) -> Self {
+    pub fn put_together((socket, tap, tunnel, connections): Parts) -> Self {
         Self {
             socket,
             tap,
             tunnel,
-            posts,
+            connections,
             left: false,
             returns: None,
             watcher: None,
@@ -170,8 +170,8 @@ impl Stream {
 
     /// Says that nothing more comes, or is wanted.
     pub fn shutdown(&mut self, how: Shutdown) -> io::Result<()> {
-        if let Some(posts) = &mut self.posts {
-            posts.close();
+        if let Some(connections) = &mut self.connections {
+            connections.close();
         }
         if let Some(tunnel) = &mut self.tunnel {
             tunnel.close();
@@ -198,18 +198,18 @@ fn tap(
 impl Read for Stream {
     #[inline]
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = match (&mut self.tunnel, &mut self.posts) {
-            (Some(tunnel), Some(posts)) if !self.left => {
-                if !posts.merge.has_waiting() {
-                    let n = tunnel.read(&mut self.socket, &mut posts.scratch)?;
+        let n = match (&mut self.tunnel, &mut self.connections) {
+            (Some(tunnel), Some(connections)) if !self.left => {
+                if !connections.merge.has_waiting() {
+                    let n = tunnel.read(&mut self.socket, &mut connections.scratch)?;
                     if n == 0 {
                         return Ok(0);
                     }
-                    let came = posts.scratch.get(..n).unwrap_or_default();
-                    posts.merge.came(0, came);
-                    posts.merge.give();
+                    let came = connections.scratch.get(..n).unwrap_or_default();
+                    connections.merge.came(0, came);
+                    connections.merge.give();
                 }
-                match posts.merge.take(into) {
+                match connections.merge.take(into) {
                     0 => return Err(ErrorKind::Interrupted.into()),
                     n => n,
                 }
@@ -227,8 +227,10 @@ impl Read for Stream {
 impl Write for Stream {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = match (&mut self.tunnel, &mut self.posts) {
-            (Some(tunnel), Some(posts)) => posts.write((&mut self.socket, tunnel), bytes)?,
+        let n = match (&mut self.tunnel, &mut self.connections) {
+            (Some(tunnel), Some(connections)) => {
+                connections.write((&mut self.socket, tunnel), bytes)?
+            }
             (Some(tunnel), None) => tunnel.write(&mut self.socket, bytes)?,
             (None, _) => self.socket.write(bytes)?,
         };

@@ -14,9 +14,9 @@ use wss::{Media, TlsClient};
 
 use super::callers::Callers;
 use super::check::ServerCheck;
+use super::connection_set::ExtraConnection;
 use super::dial::{Own, connect_in_turn, look_up_in_turn};
 use super::dscp::Dscp;
-use super::posts::Beside;
 use super::proxy::Proxy;
 use super::{LinkError, Steps, Stream, TransportStep, tunnel};
 
@@ -93,7 +93,7 @@ impl Way {
                 let timeout = options.timeout;
                 let media = (tls, longest, media);
                 let tunnel = tunnel::post(&mut socket, url, media, timeout, steps).await?;
-                for _ in 0..options.posts {
+                for _ in 0..options.connections {
                     // As long as those of the first one, and at the same time as others of other sessions: no steps of their own.
                     let (mut socket, _) = self.connect(&[address], own, timeout).await?;
                     let mut steps = Steps::new();
@@ -101,7 +101,7 @@ impl Way {
                         .await?;
                     let tunnel = tunnel::post(&mut socket, url, media, timeout, &mut steps).await?;
                     socket.set_nonblocking(true)?;
-                    beside.push(Beside { socket, tunnel });
+                    beside.push(ExtraConnection { socket, tunnel });
                 }
                 Some(tunnel)
             }
@@ -160,7 +160,7 @@ pub struct Options {
     /// Whether messages are JSON, where the transport has that.
     pub json: bool,
     /// Connections of HTTPS beside the first one, over which Publish requests go.
-    pub posts: u32,
+    pub connections: u32,
     /// The EndpointUrl to say hello with, if it is not the one that is dialled.
     pub endpoint_url: Option<String>,
     /// What this side takes at most.
@@ -188,7 +188,7 @@ impl Default for Options {
             check: None,
             tls: None,
             json: false,
-            posts: 0,
+            connections: 0,
             endpoint_url: None,
             limits: Limits::default(),
             timeout: Duration::from_secs(10),

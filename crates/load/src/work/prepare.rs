@@ -12,7 +12,7 @@ use super::{
     Asker, Operations, Original, Requests, Service, Terms, WorkError, browse, call, events, find,
     history, read, register, translate, watch, write,
 };
-use crate::access::{About, Session};
+use crate::access::{ServerFacts, Session};
 
 /// What is sent to one server.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Prepared {
     pub fn of_phase(
         phase: &Phase,
         limits: bool,
-        about: &About,
+        about: &ServerFacts,
         session: &mut Session,
     ) -> Result<Self, WorkError> {
         let mut this = Self::new(&phase.work, phase.seed, limits, about, session)?;
@@ -66,7 +66,7 @@ impl Prepared {
         work: &Work,
         seed: u64,
         limits: bool,
-        about: &About,
+        about: &ServerFacts,
         session: &mut Session,
     ) -> Result<Self, WorkError> {
         if limits {
@@ -354,7 +354,7 @@ fn made_in(work: &Work) -> Option<(&'static str, &'static str)> {
 }
 
 /// The server's limits are respected, or it is said which is not.
-fn keep_limits(work: &Work, about: &About) -> Result<(), WorkError> {
+fn keep_limits(work: &Work, about: &ServerFacts) -> Result<(), WorkError> {
     let (service, limit) = made_in(work).unwrap_or_else(|| {
         let service = match work {
             Work::Write(_) => Service::Write,

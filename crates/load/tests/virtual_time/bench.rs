@@ -266,10 +266,10 @@ pub fn idle() -> Setup {
 }
 
 /// A request as the server knows it.
-pub type Asked = (ends::RequestId, Request);
+pub type NumberedRequest = (ends::RequestId, Request);
 
 /// Takes to a server what a session has sent, and tells what it asks.
-pub fn asked(lane: &mut Lane, server: &mut ends::Connection, t: u64) -> Vec<Asked> {
+pub fn asked(lane: &mut Lane, server: &mut ends::Connection, t: u64) -> Vec<NumberedRequest> {
     let bytes = lane.connection().pending().to_vec();
     lane.connection().wrote(bytes.len());
     server.receive(&bytes);

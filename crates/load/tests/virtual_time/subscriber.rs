@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use load::engine::{Came, Lane, Orders, Recorder, SubscriberStep};
+use load::engine::{Lane, Orders, Recorder, RecoveryPath, SubscriberStep};
 use load::work::{Requests, Terms};
 use plan::{Offsets, Reconnect, Seat, Subscribe};
 use record::notification_ledger::NotificationLedger;
@@ -18,7 +18,7 @@ use wire::types::{
 };
 use wire::{client, server};
 
-use crate::bench::{Asked, MS, answer, asked, idle, joined, now};
+use crate::bench::{MS, NumberedRequest, answer, asked, idle, joined, now};
 
 /// The server's number of the first subscription.
 const FIRST: u32 = 11;
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// One whose subscriptions and items are there, and the Publish requests that wait.
-    fn running(plan: Subscribe) -> (Self, Vec<Asked>) {
+    fn running(plan: Subscribe) -> (Self, Vec<NumberedRequest>) {
         let mut session = Self::new(plan);
         for (n, (id, _)) in (FIRST..).zip(session.asked()) {
             session.answer(id, created(n));
@@ -91,7 +91,7 @@ impl Session {
             .subscriber()
             .unwrap()
             .allow(SubscriberStep::Items);
-        let (items, publish): (Vec<Asked>, Vec<Asked>) = session
+        let (items, publish): (Vec<NumberedRequest>, Vec<NumberedRequest>) = session
             .asked()
             .into_iter()
             .partition(|(_, request)| matches!(request, Request::CreateMonitoredItems(_)));
@@ -115,7 +115,7 @@ impl Session {
     }
 
     /// What the session asks now.
-    fn asked(&mut self) -> Vec<Asked> {
+    fn asked(&mut self) -> Vec<NumberedRequest> {
         self.t += MS;
         let mut recorder = Self::recorder(&mut self.ledgers, &mut self.notification_ledger);
         self.lane.pump_subscriptions(now(self.t), &mut recorder);
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// The connection is lost, and there is another one.
-    fn comes_back(&mut self, came: Came) {
+    fn comes_back(&mut self, came: RecoveryPath) {
         self.lane.connection().lost("the cable");
         let mut recorder = Self::recorder(&mut self.ledgers, &mut self.notification_ledger);
         assert!(self.lane.drain(now(self.t), &mut recorder).is_some());
@@ -218,7 +218,7 @@ fn fault(status: StatusCode) -> Response {
     })
 }
 
-fn acknowledged(asked: &[Asked]) -> Vec<(u32, u32)> {
+fn acknowledged(asked: &[NumberedRequest]) -> Vec<(u32, u32)> {
     let of = |request: &Request| match request {
         Request::Publish(publish) => publish.subscription_acknowledgements.clone(),
         _ => None,
@@ -229,7 +229,7 @@ fn acknowledged(asked: &[Asked]) -> Vec<(u32, u32)> {
 }
 
 /// What is asked for again: subscription and number.
-fn asked_again(asked: &[Asked]) -> Vec<(u32, u32)> {
+fn asked_again(asked: &[NumberedRequest]) -> Vec<(u32, u32)> {
     let of = |request: &Request| match request {
         Request::Republish(it) => Some((it.subscription_id, it.retransmit_sequence_number)),
         _ => None,
@@ -240,8 +240,8 @@ fn asked_again(asked: &[Asked]) -> Vec<(u32, u32)> {
         .collect()
 }
 
-fn publishes(asked: &[Asked]) -> usize {
-    let publish = |(_, request): &&Asked| matches!(request, Request::Publish(_));
+fn publishes(asked: &[NumberedRequest]) -> usize {
+    let publish = |(_, request): &&NumberedRequest| matches!(request, Request::Publish(_));
     asked.iter().filter(publish).count()
 }
 
@@ -249,7 +249,8 @@ fn publishes(asked: &[Asked]) -> usize {
 fn items_are_created_once_all_others_have_their_subscriptions() {
     let mut session = Session::new(plan(|plan| plan.subscriptions = 2));
     let asked = session.asked();
-    let creates = |(_, request): &Asked| matches!(request, Request::CreateSubscription(_));
+    let creates =
+        |(_, request): &NumberedRequest| matches!(request, Request::CreateSubscription(_));
     assert!(asked.len() == 2 && asked.iter().all(creates), "{asked:?}");
     for (n, (id, _)) in (FIRST..).zip(asked) {
         session.answer(id, created(n));
@@ -387,7 +388,7 @@ fn a_server_that_takes_fewer_publish_requests_gets_fewer() {
 fn a_session_that_goes_on_asks_first_for_what_was_sent_meanwhile() {
     let (mut session, publish) = Session::running(plan(|plan| plan.reconnect = Reconnect::Resume));
     session.answer(publish[0].0, published(message(1)));
-    session.comes_back(Came::Resumed);
+    session.comes_back(RecoveryPath::Resumed);
     let asked = session.asked();
     assert_eq!(asked_again(&asked), [(FIRST, 2)]);
     assert_eq!(publishes(&asked), 0, "{asked:?}");
@@ -412,7 +413,7 @@ fn a_new_session_takes_subscriptions_over_or_makes_them_again() {
         (StatusCode::BadSubscriptionIdInvalid, true),
     ] {
         let (mut session, _) = Session::running(plan(|plan| plan.reconnect = Reconnect::Transfer));
-        session.comes_back(Came::New);
+        session.comes_back(RecoveryPath::New);
         let asked = session.asked();
         let [(id, Request::TransferSubscriptions(request))] = asked.as_slice() else {
             panic!("{asked:?}");
@@ -428,7 +429,8 @@ fn a_new_session_takes_subscriptions_over_or_makes_them_again() {
         };
         session.answer(*id, response);
         let asked = session.asked();
-        let creates = |(_, request): &Asked| matches!(request, Request::CreateSubscription(_));
+        let creates =
+            |(_, request): &NumberedRequest| matches!(request, Request::CreateSubscription(_));
         assert_eq!(asked.iter().any(creates), again, "{asked:?}");
         assert_eq!(asked_again(&asked).is_empty(), again, "{asked:?}");
     }
@@ -438,14 +440,14 @@ fn a_new_session_takes_subscriptions_over_or_makes_them_again() {
 fn a_new_session_that_is_told_to_makes_all_of_it_again() {
     let recreate = |plan: &mut Subscribe| plan.reconnect = Reconnect::Recreate;
     let (mut session, _) = Session::running(plan(recreate));
-    session.comes_back(Came::New);
+    session.comes_back(RecoveryPath::New);
     let asked = session.asked();
     let [(id, Request::CreateSubscription(_))] = asked.as_slice() else {
         panic!("{asked:?}");
     };
     session.answer(*id, created(FIRST + 5));
     let asked = session.asked();
-    let items = |(_, request): &Asked| match request {
+    let items = |(_, request): &NumberedRequest| match request {
         Request::CreateMonitoredItems(it) => it.subscription_id == FIRST + 5,
         _ => false,
     };

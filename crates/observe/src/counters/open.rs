@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use perf_event::events::{Hardware, Software};
 use perf_event::{Builder, Counter, ReadFormat};
 
-use self::refused::{Asked, refused};
+use self::refused::{CounterRequest, refused};
 use super::{Count, Counted, Counts, Event, Refused};
 use crate::figure::{Figure, NotAvailable};
 use crate::limits;
@@ -125,7 +125,7 @@ fn open(
     threads: usize,
 ) -> Result<(Counter, bool), Option<NotAvailable>> {
     let why = |error: &io::Error, user_only: bool| {
-        let asked = Asked {
+        let asked = CounterRequest {
             event,
             threads,
             user_only,

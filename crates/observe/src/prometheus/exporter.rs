@@ -40,13 +40,13 @@ pub const NAMES: &[(&str, &str)] = &[
 type Meant<'m> = &'m dyn Fn(&Row<'_>) -> bool;
 
 /// What is asked of one exporter.
-struct Asked<'p> {
+struct ExporterQuery<'p> {
     page: &'p Page<'p>,
     by: &'static str,
     mine: Meant<'p>,
 }
 
-impl Asked<'_> {
+impl ExporterQuery<'_> {
     fn rows<'s>(&'s self, metric: &str) -> impl Iterator<Item = &'s Row<'s>> {
         self.page.of(metric).iter().filter(|row| (self.mine)(row))
     }
@@ -131,7 +131,7 @@ fn seconds_as_ns(seconds: f64) -> u64 {
 
 fn node(page: &Page<'_>) -> Option<PageFigures> {
     const CPU: &str = "node_cpu_seconds_total";
-    let it = Asked {
+    let it = ExporterQuery {
         page,
         by: "node_exporter",
         mine: &|_| true,
@@ -160,7 +160,7 @@ fn node(page: &Page<'_>) -> Option<PageFigures> {
 
 fn windows(page: &Page<'_>) -> Option<PageFigures> {
     const CPU: &str = "windows_cpu_time_total";
-    let it = Asked {
+    let it = ExporterQuery {
         page,
         by: "windows_exporter",
         mine: &|_| true,
@@ -194,7 +194,7 @@ fn windows(page: &Page<'_>) -> Option<PageFigures> {
     })
 }
 
-fn windows_clock(it: &Asked<'_>, cpu: &str) -> Option<u64> {
+fn windows_clock(it: &ExporterQuery<'_>, cpu: &str) -> Option<u64> {
     // The collector of times is off unless it is asked for; the older clock counts whole seconds.
     it.clock_ns(cpu, "windows_time_current_timestamp_seconds")
 }
@@ -206,7 +206,7 @@ fn windows_process(page: &Page<'_>, name: &str) -> Option<PageFigures> {
             .iter()
             .any(|it| row.label(it) == Some(name))
     };
-    let it = Asked {
+    let it = ExporterQuery {
         page,
         by: "windows_exporter",
         mine: &mine,
@@ -231,7 +231,7 @@ fn windows_process(page: &Page<'_>, name: &str) -> Option<PageFigures> {
 fn process_exporter(page: &Page<'_>, name: &str) -> Option<PageFigures> {
     const CPU: &str = "namedprocess_namegroup_cpu_seconds_total";
     const SWITCHES: &str = "namedprocess_namegroup_context_switches_total";
-    let it = Asked {
+    let it = ExporterQuery {
         page,
         by: "process-exporter",
         mine: &|row| row.label("groupname") == Some(name),
@@ -258,14 +258,14 @@ fn process_exporter(page: &Page<'_>, name: &str) -> Option<PageFigures> {
 
 fn cadvisor_machine(page: &Page<'_>) -> Option<PageFigures> {
     let mut found = cadvisor(page, &|row| row.label("id") == Some("/"))?;
-    let it = Asked {
+    let it = ExporterQuery {
         page,
         by: "cAdvisor",
         mine: &|_| true,
     };
     found.totals.ram_bytes = it.count("machine_memory_bytes");
     let mine = |row: &Row<'_>| row.label("id") == Some("/");
-    let used = Asked { mine: &mine, ..it };
+    let used = ExporterQuery { mine: &mine, ..it };
     found.totals.rss_bytes = used.count("container_memory_working_set_bytes");
     Some(found)
 }
@@ -283,7 +283,7 @@ fn cadvisor_container(page: &Page<'_>, name: &str) -> Option<PageFigures> {
 
 fn cadvisor<'p>(page: &'p Page<'p>, mine: Meant<'p>) -> Option<PageFigures> {
     const CPU: &str = "container_cpu_usage_seconds_total";
-    let it = Asked {
+    let it = ExporterQuery {
         page,
         by: "cAdvisor",
         mine,
@@ -325,7 +325,7 @@ fn uaperf(page: &Page<'_>, name: &str) -> Option<PageFigures> {
         let labels = ["process", "pid"];
         labels.iter().any(|it| row.label(it) == Some(name))
     };
-    let it = Asked {
+    let it = ExporterQuery {
         page,
         by: "uaperf",
         mine: &mine,
@@ -354,7 +354,7 @@ fn uaperf(page: &Page<'_>, name: &str) -> Option<PageFigures> {
 /// The process that answers, as the client libraries of Prometheus tell of it.
 pub fn itself(page: &Page<'_>) -> Option<PageFigures> {
     const CPU: &str = "process_cpu_seconds_total";
-    let it = Asked {
+    let it = ExporterQuery {
         page,
         by: "a client library of Prometheus",
         mine: &|_| true,

@@ -11,7 +11,7 @@ use wire::types::{
 };
 
 use super::{Does, Group, MethodNode, Namespace, Plant, Values, data_type};
-use crate::space::history::{self, History, Past, Ring};
+use crate::space::history::{self, History, Ring, StoredValue};
 use crate::space::motion::payload::{self, Content};
 use crate::space::motion::{Field, Motion};
 use crate::space::value::{Blob, Scalar};
@@ -159,8 +159,8 @@ impl Site<'_> {
             let motion = group.motion(k);
             let source = self.source(group, k, motion.as_ref(), written.as_deref());
             let first = match &source {
-                Source::Scalar(scalar) => Some(Past::Bits(scalar.kind(), scalar.get().0)),
-                Source::Blob(blob) => Some(Past::Encoded(blob.get().0)),
+                Source::Scalar(scalar) => Some(StoredValue::Bits(scalar.kind(), scalar.get().0)),
+                Source::Blob(blob) => Some(StoredValue::Encoded(blob.get().0)),
                 _ => None,
             };
             let name = group.name.with(n);

@@ -8,7 +8,7 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::response::encode_fault;
-use super::{Asked, Responder, SlotId, Slots};
+use super::{PendingRequest, Responder, SlotId, Slots};
 use crate::diagnostics::{Service, SessionRecord};
 use crate::service::session::Session;
 use crate::shared::Shared;
@@ -90,7 +90,12 @@ impl Responder {
     }
 
     /// Sends a response.
-    pub(super) fn respond_with(&mut self, account: Account, asked: Asked, response: Response) {
+    pub(super) fn respond_with(
+        &mut self,
+        account: Account,
+        asked: PendingRequest,
+        response: Response,
+    ) {
         let now = self.now;
         let Some(there) = self.connections.links.get_mut(asked.link) else {
             return;
@@ -106,7 +111,7 @@ impl Responder {
     }
 
     /// Sends a ServiceFault.
-    pub(super) fn fault(&mut self, account: Account, asked: Asked, status: StatusCode) {
+    pub(super) fn fault(&mut self, account: Account, asked: PendingRequest, status: StatusCode) {
         account.failed(&self.shared, &self.store.sessions, asked.handle, status);
         let now = self.now;
         if let Some(there) = self.connections.links.get_mut(asked.link) {
@@ -118,7 +123,7 @@ impl Responder {
     }
 
     /// A response was not sent: one that is too long becomes a ServiceFault.
-    pub(super) fn not_sent(&mut self, account: Account, asked: Asked, error: &SendError) {
+    pub(super) fn not_sent(&mut self, account: Account, asked: PendingRequest, error: &SendError) {
         if let SendError::TooLarge { .. } = error {
             self.fault(account, asked, StatusCode::BadResponseTooLarge);
         }

@@ -8,9 +8,9 @@ use wire::time::Now;
 use wire::types::StatusCode;
 
 use super::link::Link;
-use super::long::{Behind, Long, Rest, ServerState, Way};
+use super::long::{Long, QueuedResponse, Rest, ServerState, Way};
 use super::response::{encode_fault, handle_of};
-use super::{Account, Asked};
+use super::{Account, PendingRequest};
 use crate::fault::MessageFate;
 use crate::service::steps::Work;
 
@@ -29,15 +29,15 @@ impl Link {
     pub fn begin(
         &mut self,
         account: Account,
-        asked: Asked,
+        asked: PendingRequest,
         now: Now,
         write: impl FnOnce(&mut Vec<u8>) -> Option<Rest>,
     ) -> Result<(), SendError> {
-        let Asked { id, handle, .. } = asked;
+        let PendingRequest { id, handle, .. } = asked;
         if let Some(long) = &mut self.here.long {
             let mut body = Vec::new();
             let rest = write(&mut body);
-            long.behind.push_back(Behind {
+            long.behind.push_back(QueuedResponse {
                 account,
                 id,
                 message: None,
@@ -46,7 +46,7 @@ impl Link {
             });
             return Ok(());
         }
-        if self.astray.is_some() {
+        if self.disturbed.is_some() {
             let mut body = Vec::new();
             return match write(&mut body) {
                 None => self.respond(id, now.mono, |out| out.extend_from_slice(&body)),
@@ -72,10 +72,10 @@ impl Link {
         (id, handle): (RequestId, u32),
         body: Vec<u8>,
         mut rest: Rest,
-        behind: VecDeque<Behind>,
+        behind: VecDeque<QueuedResponse>,
     ) -> Result<(), SendError> {
         rest.measure_within(body.len(), self.connection.most());
-        let strays = self.astray.as_ref().is_some_and(|it| it.expects(id));
+        let strays = self.disturbed.as_ref().is_some_and(|it| it.expects(id));
         let way = match strays {
             true => Way::Kept(body),
             false => {
@@ -169,13 +169,13 @@ impl Link {
             (Part::Failed(status), _) => self.say(account, (id, handle), status, server),
             (_, Way::Kept(body)) => self.follow(account, (id, None), &body, server),
             (_, Way::Out(_)) => {
-                if let Some(astray) = &mut self.astray {
-                    astray.passed(&mut self.connection);
+                if let Some(disturbed) = &mut self.disturbed {
+                    disturbed.passed(&mut self.connection);
                 }
             }
         }
         while let Some(next) = behind.pop_front() {
-            let Behind {
+            let QueuedResponse {
                 account,
                 id,
                 message,

@@ -15,7 +15,7 @@ use wire::template::walk::{RequestHead, type_id};
 use wire::types::StatusCode;
 
 use super::between_loops::Secured;
-use super::here::Errand;
+use super::connection_state::HelperTask;
 use super::link::{Link, Standing};
 use super::socket::Socket;
 use super::{Due, EventLoop, LISTENER, Mail, Post, Responder, SlotId};
@@ -168,7 +168,7 @@ impl Responder {
             .filter_map(|id| Some((self.connections.links.get(id)?, id)))
             .filter(|(link, id)| {
                 let settled = now.since(link.since) >= TO_LOG_IN;
-                let engaged = link.here.errand != Errand::None;
+                let engaged = link.here.helper_task != HelperTask::None;
                 settled && link.standing != Standing::Refused && !engaged && !active.contains(id)
             })
             .map(|(link, id)| (link.since, id))

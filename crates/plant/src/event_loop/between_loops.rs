@@ -11,7 +11,7 @@ use wire::types::{ActivateSessionRequest, ActivateSessionResponse, CallRequest, 
 use wss::Tunnel;
 
 use super::link::Link;
-use super::{Asked, SlotId};
+use super::{PendingRequest, SlotId};
 use crate::service::call::Outcome;
 use crate::service::session::Session;
 use crate::service::steps::Making;
@@ -45,7 +45,7 @@ pub struct Checked {
 }
 
 /// A connection on its way to a loop.
-pub struct Led {
+pub struct MovedConnection {
     pub link: Link,
     pub id: RequestId,
     pub body: Vec<u8>,
@@ -56,7 +56,7 @@ pub struct Led {
 pub struct Caller {
     /// The loop of the connection.
     pub core: u8,
-    pub asked: Asked,
+    pub asked: PendingRequest,
     pub address: Option<SocketAddr>,
     /// A session was activated over this connection before.
     pub known: bool,
@@ -67,7 +67,7 @@ pub struct Caller {
 }
 
 /// An ActivateSession request for a session that lives in another loop.
-pub struct Wish {
+pub struct ForeignActivation {
     pub caller: Caller,
     pub channel: Channel,
     pub request: ActivateSessionRequest,
@@ -83,7 +83,7 @@ pub struct Welcome {
 
 /// A session on its way to the loop of its new connection.
 pub struct Moved {
-    pub asked: Asked,
+    pub asked: PendingRequest,
     pub session: Session,
     pub subscriptions: Vec<Subscription>,
     pub welcome: Welcome,
@@ -102,7 +102,7 @@ pub struct Wanted {
 }
 
 /// The answer to it.
-pub struct Given {
+pub struct ForeignAnswer {
     pub transfer: SlotId,
     pub results: Vec<(usize, Result<Box<Subscription>, StatusCode>)>,
 }

@@ -8,8 +8,8 @@ use wire::server::RequestId;
 use wire::types::{CallRequest, StatusCode};
 
 use super::between_loops::Checked;
-use super::here::Errand;
-use super::{Account, Asked, EventLoop, Mail, Responder, SlotId};
+use super::connection_state::HelperTask;
+use super::{Account, EventLoop, Mail, PendingRequest, Responder, SlotId};
 use crate::diagnostics::Service;
 use crate::service::check;
 use crate::service::steps::Making;
@@ -21,13 +21,13 @@ impl EventLoop {
         let Some(there) = self.responder.connections.links.get_mut(link) else {
             return;
         };
-        there.here.errand = Errand::None;
+        there.here.helper_task = HelperTask::None;
         there.here.busy = there.here.busy.saturating_sub(1);
         self.responder.work_recorder.look_at(there);
         let (id, handle) = (checked.id, checked.request.request_header.request_handle);
         let token = space::raw(&checked.request.request_header.authentication_token);
         let account = self.responder.account(token, Some(Service::Call));
-        let asked = Asked { link, id, handle };
+        let asked = PendingRequest { link, id, handle };
         if let Err(status) = self.responder.answer_checked(account, asked, checked) {
             self.responder.fault(account, asked, status);
         }
@@ -71,7 +71,7 @@ impl Responder {
         };
         let mut held = Making::default();
         held.is(bytes, &session.budget)?;
-        there.here.errand = Errand::Proving;
+        there.here.helper_task = HelperTask::Proving;
         there.here.busy += 1;
         let asks = shared.config.trust.asks_for_others();
         let work = move || {
@@ -98,7 +98,7 @@ impl Responder {
     fn answer_checked(
         &mut self,
         account: Account,
-        asked: Asked,
+        asked: PendingRequest,
         mut checked: Checked,
     ) -> Result<(), StatusCode> {
         let header = &checked.request.request_header;

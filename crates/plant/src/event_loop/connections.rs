@@ -14,9 +14,9 @@ use wire::time::Now;
 use wire::types::ByteString;
 
 use super::between_loops::Decoded;
-use super::here::{Errand, Turn};
-use super::lent::Lent;
+use super::connection_state::{HelperTask, Turn};
 use super::link::{Link, Standing};
+use super::loop_memory::LoopMemory;
 use super::queues::Queues;
 use super::ready::Ready;
 use super::{CROWD, Due, Mail, Post, SlotId, Slots, Timers, token};
@@ -49,7 +49,7 @@ pub struct Connections {
     /// Where their sockets are registered.
     pub poll: Poll,
     /// What the one that has its turn reads into and writes into.
-    pub lent: Lent,
+    pub loop_memory: LoopMemory,
     /// Who waits for a turn.
     pub queues: Queues,
     /// Those beyond the limit that are being told so.
@@ -67,7 +67,7 @@ impl Connections {
         Self {
             links: Slots::default(),
             poll,
-            lent: Lent::default(),
+            loop_memory: LoopMemory::default(),
             queues: Queues::default(),
             refusing: 0,
             shared,
@@ -154,8 +154,8 @@ impl Connections {
 
     /// Takes back the memory that was lent to a connection, if it has it still.
     pub fn take_back(&mut self, id: SlotId) {
-        if self.lent.is_out() {
-            self.lent.take_back(self.links.get_mut(id));
+        if self.loop_memory.is_out() {
+            self.loop_memory.take_back(self.links.get_mut(id));
         }
     }
 
@@ -179,15 +179,15 @@ impl Connections {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        let Some(astray) = &link.astray else {
+        let Some(disturbed) = &link.disturbed else {
             return;
         };
-        match astray.due() {
+        match disturbed.due() {
             Some(at) if link.here.release.is_none_or(|there| at < there) => {
                 link.here.release = Some(at);
                 timers.add(at, Due::Release(id));
             }
-            None if astray.is_empty() => link.astray = None,
+            None if disturbed.is_empty() => link.disturbed = None,
             _ => {}
         }
     }
@@ -373,7 +373,7 @@ impl Connections {
         let Some(there) = self.links.get_mut(link) else {
             return;
         };
-        there.here.errand = Errand::Decoding(body.len());
+        there.here.helper_task = HelperTask::Decoding(body.len());
         there.here.busy += 1;
         let (shared, post) = (Arc::clone(&self.shared), self.post.clone());
         let mut body = body.to_vec();
@@ -406,7 +406,7 @@ impl Connections {
         }
         // Helpers take one job after the other: with one of each connection nobody waits for another one's crowd.
         if let Some(link) = link.and_then(|link| self.links.get_mut(link)) {
-            link.here.errand = Errand::Proving;
+            link.here.helper_task = HelperTask::Proving;
         }
         let post = self.post.clone();
         let work = move || post.send(mail(job.run()));
@@ -420,8 +420,8 @@ impl Connections {
     /// A helper is done with what a connection waited for.
     pub fn proved(&mut self, link: SlotId) {
         let link = self.links.get_mut(link);
-        if let Some(link) = link.filter(|link| link.here.errand == Errand::Proving) {
-            link.here.errand = Errand::None;
+        if let Some(link) = link.filter(|link| link.here.helper_task == HelperTask::Proving) {
+            link.here.helper_task = HelperTask::None;
         }
     }
 }

@@ -6,11 +6,11 @@ use wire::time::Instant;
 use wire::types::{DateTime, StatusCode};
 
 use super::between_loops::Decoded;
-use super::here::Errand;
+use super::connection_state::HelperTask;
 use super::long::{PIECE, Rest};
 use super::response::encode_fault;
 use super::work_recorder::WorkRecorder;
-use super::{Account, Asked, EventLoop, Responder, SlotId};
+use super::{Account, EventLoop, PendingRequest, Responder, SlotId};
 use crate::service::discovery::Discovery;
 use crate::service::served::{Route, Served};
 use crate::service::steps::{Steps, Work};
@@ -34,7 +34,7 @@ impl EventLoop {
         let Some(there) = self.responder.connections.links.get_mut(link) else {
             return;
         };
-        there.here.errand = Errand::None;
+        there.here.helper_task = HelperTask::None;
         there.here.busy = there.here.busy.saturating_sub(1);
         self.responder.work_recorder.look_at(there);
         match result {
@@ -62,11 +62,11 @@ impl EventLoop {
             Ok(request) => request,
             Err(error) => {
                 let handle = error.request_handle.unwrap_or(0);
-                let asked = Asked { link, id, handle };
+                let asked = PendingRequest { link, id, handle };
                 return self.responder.fault(Account::NOBODY, asked, error.status());
             }
         };
-        let asked = Asked {
+        let asked = PendingRequest {
             link,
             id,
             handle: request.header().request_handle,
@@ -100,7 +100,7 @@ impl EventLoop {
     /// Answers it, or hands it on. Whether it is done here.
     fn answer_decoded(
         &mut self,
-        asked: Asked,
+        asked: PendingRequest,
         body: &[u8],
         mut request: Request,
         (account, served): (Account, &Served),
@@ -137,12 +137,12 @@ impl EventLoop {
     /// other loops.
     fn answer_by(
         &mut self,
-        asked: Asked,
+        asked: PendingRequest,
         body: &[u8],
         request: &mut Request,
         route: Route,
     ) -> Result<Given, StatusCode> {
-        let Asked { link, id, .. } = asked;
+        let PendingRequest { link, id, .. } = asked;
         match (route, request) {
             (Route::ServiceContext(answer), request) => {
                 let token = space::raw(&request.header().authentication_token);
@@ -230,7 +230,7 @@ impl Responder {
     pub(super) fn take_steps(
         &mut self,
         account: Account,
-        asked: Asked,
+        asked: PendingRequest,
         session: SlotId,
         (mut steps, request): (Steps, usize),
     ) -> Result<(), StatusCode> {

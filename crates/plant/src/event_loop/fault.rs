@@ -13,7 +13,7 @@ use wire::time::Instant;
 
 use super::link::Link;
 use super::slower::Slower;
-use super::{Account, Asked, Due, EventLoop, Mail, Responder, SlotId};
+use super::{Account, Due, EventLoop, Mail, PendingRequest, Responder, SlotId};
 use crate::fault::{Class, RequestFate, Tick};
 use crate::service::served::Served;
 
@@ -80,10 +80,10 @@ impl EventLoop {
         let Some(there) = self.responder.connections.links.get_mut(link) else {
             return false;
         };
-        let astray = there.astray.get_or_insert_default();
-        astray.expect(id, &fate);
+        let disturbed = there.disturbed.get_or_insert_default();
+        disturbed.expect(id, &fate);
         if let Some(status) = fate.bad {
-            let asked = Asked {
+            let asked = PendingRequest {
                 link,
                 id,
                 handle: head.request_handle,
@@ -99,7 +99,7 @@ impl EventLoop {
         // One that shares its thread stands still from its next turn on, and answers this behind that.
         match fate.until.max(self.struck.still) {
             Some(until) => {
-                astray.keep(id, body.to_vec(), until);
+                disturbed.keep(id, body.to_vec(), until);
                 false
             }
             None => true,
@@ -148,7 +148,7 @@ impl EventLoop {
         {
             let released = link.release(now);
             for (request, handle, error) in released.failed {
-                let asked = Asked {
+                let asked = PendingRequest {
                     link: id,
                     id: request,
                     handle,

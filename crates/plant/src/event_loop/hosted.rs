@@ -8,7 +8,7 @@ use std::time::Duration;
 use mio::Events;
 
 use super::EventLoop;
-use super::lent::Lent;
+use super::loop_memory::LoopMemory;
 
 /// What happened to one loop and is looked at in a turn.
 const EVENTS: usize = 256;
@@ -17,14 +17,14 @@ const EVENTS: usize = 256;
 #[derive(Debug)]
 pub struct ThreadResources {
     events: Events,
-    lent: Lent,
+    loop_memory: LoopMemory,
 }
 
 impl Default for ThreadResources {
     fn default() -> Self {
         Self {
             events: Events::with_capacity(EVENTS),
-            lent: Lent::for_a_thread(),
+            loop_memory: LoopMemory::for_a_thread(),
         }
     }
 }
@@ -56,7 +56,10 @@ impl EventLoop {
             self.struck.still = None;
         }
         // Lent by the thread; the second time it is given back.
-        swap(&mut self.responder.connections.lent, &mut resources.lent);
+        swap(
+            &mut self.responder.connections.loop_memory,
+            &mut resources.loop_memory,
+        );
         let mut events = std::mem::replace(&mut resources.events, Events::with_capacity(0));
         let polled = self
             .responder
@@ -73,7 +76,10 @@ impl EventLoop {
             Err(_) => Next::Over,
         };
         resources.events = events;
-        swap(&mut self.responder.connections.lent, &mut resources.lent);
+        swap(
+            &mut self.responder.connections.loop_memory,
+            &mut resources.loop_memory,
+        );
         next
     }
 

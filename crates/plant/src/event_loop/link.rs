@@ -12,8 +12,8 @@ use wire::time::{Instant, Now};
 use wire::types::{MessageSecurityMode, StatusCode};
 
 use super::SlotId;
-use super::astray::{Astray, Released};
-use super::here::{Errand, Here};
+use super::connection_state::{ConnectionState, HelperTask};
+use super::disturbed_responses::{DisturbedResponses, Released};
 use super::long::{PIECE, ServerState};
 use super::socket::Socket;
 use crate::advertise::Urls;
@@ -60,15 +60,15 @@ pub struct Link {
     /// That it was refused is written down already.
     pub noted: bool,
     /// What faults have made of its requests and responses.
-    pub astray: Option<Box<Astray>>,
+    pub disturbed: Option<Box<DisturbedResponses>>,
     /// What it is to the loop that has it.
-    pub here: Here,
+    pub here: ConnectionState,
     /// Of the memory budget, for what waits in either direction.
     held: Held,
 }
 
 /// What a socket said.
-pub enum Got {
+pub enum ReadOutcome {
     /// Bytes; there may be more.
     Bytes,
     /// Bytes, and there are no more.
@@ -80,7 +80,7 @@ pub enum Got {
 }
 
 /// What a socket took.
-pub enum Put {
+pub enum WriteOutcome {
     /// All, or as much as it takes now: so many bytes.
     Taken(usize),
     /// Enough for a turn; it may take more.
@@ -100,8 +100,8 @@ impl Link {
             standing: Standing::Nobodys,
             since,
             noted: false,
-            astray: None,
-            here: Here::default(),
+            disturbed: None,
+            here: ConnectionState::default(),
             held,
         }
     }
@@ -149,9 +149,9 @@ impl Link {
     /// Counts what waits, and was not looked at or not written.
     #[inline]
     pub fn settle(&mut self) -> Result<(), Spent> {
-        let decoding = match self.here.errand {
-            Errand::Decoding(bytes) => bytes,
-            Errand::None | Errand::Proving => 0,
+        let decoding = match self.here.helper_task {
+            HelperTask::Decoding(bytes) => bytes,
+            HelperTask::None | HelperTask::Proving => 0,
         };
         let waits = self.connection.unread() + self.backlog();
         self.held.set(waits + decoding)
@@ -277,20 +277,20 @@ impl Link {
             return Ok(());
         }
         if message.is_some() {
-            self.astray.get_or_insert_default();
+            self.disturbed.get_or_insert_default();
         }
-        match &mut self.astray {
+        match &mut self.disturbed {
             None => self.connection.respond(id, write),
-            Some(astray) => astray.respond(&mut self.connection, id, message, now, write),
+            Some(disturbed) => disturbed.respond(&mut self.connection, id, message, now, write),
         }
     }
 
     /// What was held back until now.
     pub fn release(&mut self, now: Instant) -> Released {
         self.here.release = None;
-        match &mut self.astray {
+        match &mut self.disturbed {
             None => Released::default(),
-            Some(astray) => astray.release(&mut self.connection, now),
+            Some(disturbed) => disturbed.release(&mut self.connection, now),
         }
     }
 
@@ -298,7 +298,10 @@ impl Link {
     #[inline]
     pub fn backlog(&self) -> usize {
         self.connection.backlog()
-            + self.astray.as_ref().map_or(0, |astray| astray.bytes())
+            + self
+                .disturbed
+                .as_ref()
+                .map_or(0, |disturbed| disturbed.bytes())
             + self.here.long.as_ref().map_or(0, |long| long.bytes())
     }
 
@@ -311,47 +314,52 @@ impl Link {
     }
 
     /// Reads once, into memory that the connection was lent.
-    pub fn read(&mut self, counters: &Counters) -> Got {
+    pub fn read(&mut self, counters: &Counters) -> ReadOutcome {
         let space = self.connection.space(LEAST_READ);
         let room = space.len();
         match self.socket.read(space) {
-            Ok(0) => Got::End,
+            Ok(0) => ReadOutcome::End,
             Ok(n) => {
                 self.connection.filled(n);
                 counters.received_bytes.add(n as u64);
                 match self.socket.is_drained(n, room) {
-                    true => Got::Last,
-                    false => Got::Bytes,
+                    true => ReadOutcome::Last,
+                    false => ReadOutcome::Bytes,
                 }
             }
             // Perhaps something came, but nothing for the connection: the next read tells.
-            Err(error) if error.kind() == ErrorKind::Interrupted => Got::Bytes,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Got::Nothing,
+            Err(error) if error.kind() == ErrorKind::Interrupted => ReadOutcome::Bytes,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => ReadOutcome::Nothing,
             Err(error) => {
                 debug!(%error, "reading ends");
-                Got::End
+                ReadOutcome::End
             }
         }
     }
 
     /// Writes what waits and more of a long answer, as far as the socket takes it, and at most so many bytes.
-    pub fn flush(&mut self, most: usize, server: &mut ServerState<'_>, work: &mut Work) -> Put {
+    pub fn flush(
+        &mut self,
+        most: usize,
+        server: &mut ServerState<'_>,
+        work: &mut Work,
+    ) -> WriteOutcome {
         let mut bytes = 0;
         loop {
             if self.connection.pending().is_empty() && !self.make_more(server, work) {
                 return match self.here.long.is_some() && work.is_over() {
-                    true => Put::More,
-                    false => Put::Taken(bytes),
+                    true => WriteOutcome::More,
+                    false => WriteOutcome::Taken(bytes),
                 };
             }
             let pending = self.connection.pending();
             let room = most - bytes;
             if room == 0 {
-                return Put::More;
+                return WriteOutcome::More;
             }
             let piece = pending.get(..room).unwrap_or(pending);
             match self.socket.write(piece) {
-                Ok(0) => return Put::End,
+                Ok(0) => return WriteOutcome::End,
                 Ok(n) => {
                     self.connection.wrote(n);
                     server.shared.counters.sent_bytes.add(n as u64);
@@ -362,9 +370,9 @@ impl Link {
                     if self.here.long.is_some() {
                         self.connection.shrink_outbox();
                     }
-                    return Put::Taken(bytes);
+                    return WriteOutcome::Taken(bytes);
                 }
-                Err(_) => return Put::End,
+                Err(_) => return WriteOutcome::End,
             }
         }
     }

@@ -91,7 +91,7 @@ impl Rest {
 
 /// A response that waits for the end of another one.
 #[derive(Debug)]
-pub struct Behind {
+pub struct QueuedResponse {
     pub account: Account,
     pub id: RequestId,
     /// It is a message of this subscription, with this fate.
@@ -118,7 +118,7 @@ pub struct Long {
     pub handle: u32,
     pub way: Way,
     pub rest: Rest,
-    pub behind: VecDeque<Behind>,
+    pub behind: VecDeque<QueuedResponse>,
 }
 
 impl Long {
@@ -150,7 +150,7 @@ impl Long {
     ) {
         let mut body = Vec::new();
         write(&mut body);
-        self.behind.push_back(Behind {
+        self.behind.push_back(QueuedResponse {
             account: Account::NOBODY,
             id,
             message,

@@ -7,7 +7,7 @@ use mio::Waker;
 use wire::template::walk::RawNodeId;
 
 use super::{Mail, Post};
-use crate::session::{Homes, SessionKey};
+use crate::session::{MovedSessions, SessionKey};
 
 /// A loop's way to all loops of its server.
 pub struct Loops {
@@ -70,7 +70,7 @@ impl Loops {
     }
 
     /// The loop where the session of this token lives, if it is not this one.
-    pub fn home_of(&self, token: RawNodeId<'_>, homes: &Homes) -> Option<Post> {
+    pub fn home_of(&self, token: RawNodeId<'_>, homes: &MovedSessions) -> Option<Post> {
         let home = homes.of(&SessionKey::read(token)?);
         self.other(home).cloned()
     }

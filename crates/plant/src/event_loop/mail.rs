@@ -10,8 +10,11 @@ use wire::session::server::Activation;
 use wire::time::Instant;
 use wire::types::{CreateSessionResponse, StatusCode};
 
-use super::between_loops::{Caller, Checked, Decoded, Given, Led, Moved, Secured, Wanted, Wish};
-use super::{Account, Asked, EventLoop, SlotId};
+use super::between_loops::{
+    Caller, Checked, Decoded, ForeignActivation, ForeignAnswer, Moved, MovedConnection, Secured,
+    Wanted,
+};
+use super::{Account, EventLoop, PendingRequest, SlotId};
 use crate::line::Dialled;
 
 /// What others tell a loop.
@@ -26,18 +29,18 @@ pub enum Mail {
     Checked(SlotId, Box<Checked>),
     /// The response to a CreateSession request is signed, or not.
     Created(
-        Asked,
+        PendingRequest,
         SlotId,
         Result<Box<CreateSessionResponse>, StatusCode>,
     ),
     /// The user of an ActivateSession request is known, or not.
     Proven(Caller, SlotId, Result<Box<Activation>, StatusCode>),
     /// A session that lives here is to be activated over a connection of another loop.
-    Activate(Box<Wish>),
+    Activate(Box<ForeignActivation>),
     /// A session was activated over a connection of this loop, and moves to it.
     Moved(Box<Moved>),
     /// A session of another loop was not.
-    NotActivated(Asked, StatusCode),
+    NotActivated(PendingRequest, StatusCode),
     /// There are too many sessions: the oldest that was never activated is to end.
     MakeRoom,
     /// There are too many connections: the oldest without a session are to end.
@@ -47,11 +50,11 @@ pub enum Mail {
     /// A connection over TLS has been opened.
     Secured(Box<Secured>),
     /// A connection whose session lives here or is to, with the request that says so.
-    Led(Box<Led>),
+    Led(Box<MovedConnection>),
     /// Another loop wants subscriptions that live here.
     Wanted(Wanted),
     /// What another loop was asked for.
-    Given(Given),
+    Given(ForeignAnswer),
     /// The server stands still until then.
     Stall(Instant),
     /// The server begins anew after this time.

@@ -6,17 +6,17 @@ mod account;
 mod alarm;
 mod answering;
 mod arriving;
-mod astray;
 mod between_loops;
 mod checking;
+mod connection_state;
 mod connections;
 mod dispatch;
+mod disturbed_responses;
 mod fault;
-mod here;
 mod hosted;
-mod lent;
 mod link;
 mod long;
+mod loop_memory;
 mod loops;
 mod mail;
 mod moves;
@@ -63,12 +63,12 @@ use crate::internals::Task;
 use crate::pool::Pool;
 use crate::refused::Who;
 use crate::shared::Shared;
-use crate::slots::{Asked, SlotId, Slots};
+use crate::slots::{PendingRequest, SlotId, Slots};
 use crate::timers::{Due, Timers};
 use acceptor::Acceptor;
 use connections::Connections;
 use fault::Struck;
-use lent::Lent;
+use loop_memory::LoopMemory;
 use loops::Loops;
 use moves::Moves;
 use ready::Ready;
@@ -121,7 +121,7 @@ impl EventLoop {
             own.responder.connections.poll.registry(),
             ALARM,
         )?);
-        own.responder.connections.lent = Lent::for_a_thread();
+        own.responder.connections.loop_memory = LoopMemory::for_a_thread();
         Ok(own)
     }
 

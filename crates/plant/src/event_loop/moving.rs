@@ -3,7 +3,7 @@
 
 use wire::server::RequestId;
 
-use super::between_loops::Led;
+use super::between_loops::MovedConnection;
 use super::{EventLoop, Mail, Post, SlotId};
 
 impl EventLoop {
@@ -18,7 +18,7 @@ impl EventLoop {
             return;
         }
         if let Some(link) = self.responder.connections.part_with(id) {
-            home.send(Mail::Led(Box::new(Led {
+            home.send(Mail::Led(Box::new(MovedConnection {
                 link,
                 id: request,
                 body: body.to_vec(),
@@ -27,8 +27,8 @@ impl EventLoop {
     }
 
     /// Takes a connection from the acceptor.
-    pub(super) fn led(&mut self, led: Led) {
-        let Led {
+    pub(super) fn led(&mut self, led: MovedConnection) {
+        let MovedConnection {
             mut link,
             id: request,
             body,

@@ -12,8 +12,8 @@ use wire::time::{Instant, Now};
 use wire::types::{CancelRequest, CancelResponse, RepublishRequest, StatusCode};
 
 use super::link::{HIGH_WATER, Link};
-use super::store::Rang;
-use super::{Account, Asked, Responder, SlotId};
+use super::store::TimerOutcome;
+use super::{Account, PendingRequest, Responder, SlotId};
 use crate::diagnostics::{Service, session_node};
 use crate::fault::MessageFate;
 use crate::service::session::PublishRequest;
@@ -34,7 +34,7 @@ impl Responder {
     pub(super) fn publish(
         &mut self,
         account: Account,
-        asked: Asked,
+        asked: PendingRequest,
         session: SlotId,
         body: &[u8],
         head: &RequestHead<'_>,
@@ -201,7 +201,7 @@ impl Responder {
             &request,
             link,
             message,
-            &mut self.connections.lent.outbox,
+            &mut self.connections.loop_memory.outbox,
             now,
             write,
         );
@@ -249,7 +249,7 @@ impl Responder {
             request,
             link,
             None,
-            &mut self.connections.lent.outbox,
+            &mut self.connections.loop_memory.outbox,
             self.now,
             write,
         );
@@ -296,9 +296,9 @@ impl Responder {
     pub(super) fn subscription_due(&mut self, id: u32, at: Instant) -> bool {
         let work = self.work_recorder.work();
         match self.store.ring((id, at), &self.shared, work, self.now) {
-            Rang::Quiet => {}
-            Rang::More => return true,
-            Rang::Tells(session) => self.answer_publish(session),
+            TimerOutcome::Quiet => {}
+            TimerOutcome::More => return true,
+            TimerOutcome::Tells(session) => self.answer_publish(session),
         }
         false
     }
@@ -338,7 +338,7 @@ impl Responder {
             }
             Err(error) => {
                 let account = Account::of(session, Service::Republish);
-                self.not_sent(account, Asked { link, id, handle }, &error);
+                self.not_sent(account, PendingRequest { link, id, handle }, &error);
             }
         }
         Ok(())
@@ -385,7 +385,7 @@ impl Responder {
             response_header: wire::service::response_header(header.request_handle, self.now.utc),
             cancel_count: cancelled.len() as u32,
         };
-        let asked = Asked {
+        let asked = PendingRequest {
             link,
             id,
             handle: header.request_handle,
@@ -413,7 +413,7 @@ fn respond_to(
     now: Now,
     write: impl FnOnce(&mut Vec<u8>),
 ) -> Result<(), SendError> {
-    let Asked { id, handle, .. } = request.asked;
+    let PendingRequest { id, handle, .. } = request.asked;
     link.connection.lend_outbox(spare);
     link.respond_as(id, message, now.mono, |out| {
         write_head(out, type_id::PUBLISH_RESPONSE, handle, now);

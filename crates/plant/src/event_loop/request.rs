@@ -3,7 +3,7 @@
 use wire::server::RequestId;
 use wire::template::walk::RequestHead;
 
-use super::{Account, Asked, EventLoop, SlotId};
+use super::{Account, EventLoop, PendingRequest, SlotId};
 use crate::service::served::{Route, Served};
 
 impl EventLoop {
@@ -25,7 +25,7 @@ impl EventLoop {
         if let Some(home) = self.way_in(head) {
             return self.lead(link, &home, id, body);
         }
-        let asked = Asked {
+        let asked = PendingRequest {
             link,
             id,
             handle: head.request_handle,

@@ -8,10 +8,10 @@ use wire::policy::Policy;
 use wire::server::{Event, Polled, RequestId};
 use wire::types::StatusCode;
 
-use super::link::{Got, HIGH_WATER, Link, Standing, WRITE};
+use super::link::{HIGH_WATER, Link, ReadOutcome, Standing, WRITE};
 use super::long::Long;
 use super::walked::{Answer, answer_now};
-use super::{Account, Asked, EventLoop, KEEP, Responder, SlotId};
+use super::{Account, EventLoop, KEEP, PendingRequest, Responder, SlotId};
 use crate::fault::Class;
 use crate::service::steps::PART;
 
@@ -34,7 +34,7 @@ impl EventLoop {
         if link.here.is_paused() {
             return;
         }
-        let memory = std::mem::take(&mut self.responder.connections.lent.inbox);
+        let memory = std::mem::take(&mut self.responder.connections.loop_memory.inbox);
         link.connection.lend_inbox(memory);
         self.read_on(id);
         // One that ended or moved meanwhile has taken care of itself.
@@ -64,14 +64,14 @@ impl EventLoop {
             }
             let got = link.read(&self.shared.counters);
             match got {
-                Got::Bytes => self.serve(id),
-                Got::Last | Got::Nothing => {
-                    if let Got::Last = got {
+                ReadOutcome::Bytes => self.serve(id),
+                ReadOutcome::Last | ReadOutcome::Nothing => {
+                    if let ReadOutcome::Last = got {
                         self.serve(id);
                     }
                     return;
                 }
-                Got::End => {
+                ReadOutcome::End => {
                     link.connection.lost();
                     self.serve(id);
                     return;
@@ -91,7 +91,7 @@ impl EventLoop {
             return self.responder.connections.write_later(id);
         }
         let mut turn = Turn {
-            body: std::mem::take(&mut self.responder.connections.lent.body),
+            body: std::mem::take(&mut self.responder.connections.loop_memory.body),
             answers: 0,
             unflushed: 0,
             room: WRITE,
@@ -109,7 +109,7 @@ impl EventLoop {
             self.shared.counters.requests.add(turn.answers);
         }
         turn.body.shrink_to(KEEP);
-        self.responder.connections.lent.body = turn.body;
+        self.responder.connections.loop_memory.body = turn.body;
         if let Some(link) = self.responder.connections.links.get_mut(id) {
             self.responder.work_recorder.leave(link);
         }
@@ -127,11 +127,12 @@ impl EventLoop {
             ..
         } = &mut self.responder;
         let link = connections.links.get_mut(id)?;
-        link.connection.lend_outbox(&mut connections.lent.outbox);
+        link.connection
+            .lend_outbox(&mut connections.loop_memory.outbox);
         let channel = link.connection.channel_id();
         let is_shared = link.is_shared();
         let shared = &*self.shared;
-        let faulty = link.astray.is_some() || shared.faults.want(Class::Request);
+        let faulty = link.disturbed.is_some() || shared.faults.want(Class::Request);
         loop {
             let (request, bytes, mut reply) = match link.connection.poll(now) {
                 None => {
@@ -164,7 +165,7 @@ impl EventLoop {
                     turn.has_answered();
                     link.is_used();
                     let (link, id) = (id, request);
-                    let asked = Asked { link, id, handle };
+                    let asked = PendingRequest { link, id, handle };
                     return Some(ServeStep::NotSent(account, asked, error));
                 }
                 Answer::Long(long) => {
@@ -240,7 +241,7 @@ enum ServeStep {
     Nothing,
     /// Requests that are answered; there may be more.
     Answered,
-    NotSent(Account, Asked, SendError),
+    NotSent(Account, PendingRequest, SendError),
     Long(Box<Long>),
     Judge(Certificate, Policy),
     Opened {

@@ -6,7 +6,7 @@ use tracing::info;
 use wire::server::RequestId;
 use wire::types::{CloseSessionRequest, StatusCode};
 
-use super::{Account, Asked, Responder, SlotId};
+use super::{Account, PendingRequest, Responder, SlotId};
 use crate::space;
 
 /// How long a session is there in any case that is not activated, when there are too many.
@@ -33,7 +33,7 @@ impl Responder {
             .close(request, channel, self.now)
             .map_err(|refusal| refusal.status())?;
         self.end_session(session, request.delete_subscriptions);
-        let asked = Asked {
+        let asked = PendingRequest {
             link,
             id,
             handle: request.request_header.request_handle,

@@ -15,11 +15,11 @@ use wire::types::{
     StatusCode, X509IdentityToken,
 };
 
-use super::between_loops::{Caller, Welcome, Wish};
+use super::between_loops::{Caller, ForeignActivation, Welcome};
+use super::connection_state::HelperTask;
 use super::connections::Cost;
-use super::here::Errand;
 use super::link::Link;
-use super::{Account, Asked, EventLoop, Mail, Post, Responder, SlotId, user};
+use super::{Account, EventLoop, Mail, PendingRequest, Post, Responder, SlotId, user};
 use crate::advertise;
 use crate::diagnostics::SessionRecord;
 use crate::diagnostics::session_node;
@@ -165,7 +165,7 @@ impl EventLoop {
                 .with(Field::RevisedSessionTimeout, timeout)
             });
         }
-        let asked = Asked {
+        let asked = PendingRequest {
             link,
             id,
             handle: request.request_header.request_handle,
@@ -204,7 +204,7 @@ impl EventLoop {
         let channel = there.channel(&self.shared)?;
         let caller = Caller {
             core: self.loops.index(),
-            asked: Asked {
+            asked: PendingRequest {
                 link,
                 id,
                 handle: request.request_header.request_handle,
@@ -218,9 +218,9 @@ impl EventLoop {
             (Ok(session), _) => self.activate(session, caller, channel, request),
             (Err(_), Some(home)) => {
                 if let Some(link) = self.responder.connections.links.get_mut(link) {
-                    link.here.errand = Errand::Proving;
+                    link.here.helper_task = HelperTask::Proving;
                 }
-                home.send(Mail::Activate(Box::new(Wish {
+                home.send(Mail::Activate(Box::new(ForeignActivation {
                     caller,
                     channel,
                     request: request.clone(),
@@ -372,7 +372,7 @@ impl Responder {
 
     pub(super) fn created(
         &mut self,
-        asked: Asked,
+        asked: PendingRequest,
         session: SlotId,
         result: Result<Box<CreateSessionResponse>, StatusCode>,
     ) {
@@ -436,7 +436,7 @@ impl Responder {
     }
 
     /// A session that was activated is served over this connection.
-    pub(super) fn seat(&mut self, session: SlotId, asked: Asked, welcome: Welcome) {
+    pub(super) fn seat(&mut self, session: SlotId, asked: PendingRequest, welcome: Welcome) {
         self.connections.proved(asked.link);
         let before = self.store.sessions.get(session).map(|held| held.link);
         let before = before.filter(|link| *link != asked.link);

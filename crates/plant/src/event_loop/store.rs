@@ -26,7 +26,7 @@ pub struct SessionStore {
 }
 
 /// What became of a subscription whose timer rang.
-pub enum Rang {
+pub enum TimerOutcome {
     /// Nothing for anybody else to do.
     Quiet,
     /// There is more to do for it, after others had their turn.
@@ -133,10 +133,10 @@ impl SessionStore {
         shared: &Shared,
         work: &LoopWork,
         now: Now,
-    ) -> Rang {
+    ) -> TimerOutcome {
         let found = self.subscriptions.get_mut(&id);
         let Some(subscription) = found.filter(|subscription| subscription.wake == at) else {
-            return Rang::Quiet;
+            return TimerOutcome::Quiet;
         };
         let session = subscription.session;
         let done = if subscription.is_due(now) {
@@ -157,31 +157,31 @@ impl SessionStore {
         if !done {
             subscription.wake = now.mono;
             self.timers.add(now.mono, Due::Subscription(id));
-            return Rang::More;
+            return TimerOutcome::More;
         }
         let wants = subscription.wants();
         self.timers.follow(subscription);
         let Some(session) = session.filter(|_| wants) else {
-            return Rang::Quiet;
+            return TimerOutcome::Quiet;
         };
         if let Some(held) = self.sessions.get_mut(session)
             && !held.waiting.contains(&id)
         {
             held.waiting.push(id);
         }
-        Rang::Tells(session)
+        TimerOutcome::Tells(session)
     }
 
     /// Nobody asked for what a subscription has for too long.
-    fn expire(&mut self, id: u32, shared: &Shared) -> Rang {
+    fn expire(&mut self, id: u32, shared: &Shared) -> TimerOutcome {
         let session = self.subscriptions.get(&id).and_then(|s| s.session);
         self.forget_subscription(id, shared);
         let Some(session) = session else {
-            return Rang::Quiet;
+            return TimerOutcome::Quiet;
         };
         // Row 27 of the table in Part 4, 5.14.1.2.
         self.leave(session, id, StatusCode::BadTimeout);
-        Rang::Tells(session)
+        TimerOutcome::Tells(session)
     }
 
     /// Forgets a subscription that its session does not name any more.

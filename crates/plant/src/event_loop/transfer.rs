@@ -8,8 +8,8 @@ use wire::types::{
     StatusCode, TransferResult, TransferSubscriptionsRequest, TransferSubscriptionsResponse,
 };
 
-use super::between_loops::{Given, Wanted};
-use super::{Account, Asked, EventLoop, Mail, Post, Responder, SlotId};
+use super::between_loops::{ForeignAnswer, Wanted};
+use super::{Account, EventLoop, Mail, PendingRequest, Post, Responder, SlotId};
 use crate::diagnostics::Service;
 use crate::limits::Transfer as TransferRule;
 use crate::service::operations;
@@ -19,7 +19,7 @@ use crate::subscription::Subscription;
 
 /// A request whose subscriptions are on their way.
 pub struct Transfer {
-    asked: Asked,
+    asked: PendingRequest,
     session: SlotId,
     send_initial_values: bool,
     results: Vec<TransferResult>,
@@ -108,7 +108,7 @@ impl EventLoop {
                 *place = result;
             }
         }
-        let asked = Asked {
+        let asked = PendingRequest {
             link,
             id,
             handle: header.request_handle,
@@ -170,7 +170,7 @@ impl EventLoop {
         }
         // Whoever asks there finds the subscription in the mail before the question.
         self.shared.register.moves(&records, wanted.core, || {
-            post.send(Mail::Given(Given {
+            post.send(Mail::Given(ForeignAnswer {
                 transfer: wanted.transfer,
                 results,
             }));
@@ -185,7 +185,7 @@ impl EventLoop {
     }
 
     /// Takes what another loop gave.
-    pub(super) fn given(&mut self, given: Given) {
+    pub(super) fn given(&mut self, given: ForeignAnswer) {
         let Some(mut transfer) = self.moves.transfers.remove(given.transfer) else {
             return;
         };

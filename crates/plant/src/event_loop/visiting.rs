@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wire::types::StatusCode;
 
-use super::between_loops::{Caller, Moved, Welcome, Wish};
+use super::between_loops::{Caller, ForeignActivation, Moved, Welcome};
 use super::{Account, EventLoop, Mail, SlotId};
 use crate::space;
 
@@ -20,7 +20,7 @@ pub struct Departure {
 
 impl EventLoop {
     /// Another loop has a connection that wants to activate a session.
-    pub(super) fn grant(&mut self, wish: Wish) {
+    pub(super) fn grant(&mut self, wish: ForeignActivation) {
         let token = space::raw(&wish.request.request_header.authentication_token);
         let result = match self.responder.store.sessions.find(token) {
             Ok(session) => self.activate(session, wish.caller, wish.channel, &wish.request),

@@ -10,7 +10,7 @@ use super::long::{Long, PIECE, Rest};
 use super::response::encode_fault;
 use super::session_table::Sessions;
 use super::work_recorder::WorkRecorder;
-use super::{Account, Asked, Responder, SlotId};
+use super::{Account, PendingRequest, Responder, SlotId};
 use crate::service::served::{Route, Served};
 use crate::service::session::Session;
 use crate::service::steps::Work;
@@ -27,7 +27,7 @@ impl Responder {
     pub(super) fn walk(
         &mut self,
         account: Account,
-        asked: Asked,
+        asked: PendingRequest,
         session: SlotId,
         body: &[u8],
         head: &RequestHead<'_>,

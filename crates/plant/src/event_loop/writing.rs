@@ -2,8 +2,8 @@
 
 use wire::types::StatusCode;
 
-use super::here::Turn;
-use super::link::{HIGH_WATER, Put};
+use super::connection_state::Turn;
+use super::link::{HIGH_WATER, WriteOutcome};
 use super::long::ServerState;
 use super::{EventLoop, KEEP, Responder, SlotId};
 use crate::internals::Task;
@@ -32,12 +32,12 @@ impl EventLoop {
         self.responder.work_recorder.leave(link);
         if let Some(memory) = link.connection.reclaim_outbox()
             && memory.capacity() <= KEEP
-            && memory.capacity() > self.responder.connections.lent.outbox.capacity()
+            && memory.capacity() > self.responder.connections.loop_memory.outbox.capacity()
         {
-            self.responder.connections.lent.outbox = memory;
+            self.responder.connections.loop_memory.outbox = memory;
         }
         // With memory that it was lent to read into it is counted when that is given back.
-        if !self.responder.connections.lent.is_out() && link.settle().is_err() {
+        if !self.responder.connections.loop_memory.is_out() && link.settle().is_err() {
             return self.responder.starve(id);
         }
         for session in link.owed() {
@@ -92,7 +92,7 @@ impl Responder {
         let Some(link) = self.connections.links.get_mut(id) else {
             return 0;
         };
-        let astray = link.astray.is_some();
+        let disturbed = link.disturbed.is_some();
         // What is done for a session may give it something to be told.
         let session = link.here.long.as_ref().and_then(|long| long.session());
         let mut server = ServerState {
@@ -113,7 +113,7 @@ impl Responder {
             self.answer_publish(session);
         }
         let written = match put {
-            Put::Taken(bytes) => {
+            WriteOutcome::Taken(bytes) => {
                 // It has the last word, and no poll tells of that: a read does.
                 if self
                     .connections
@@ -125,11 +125,11 @@ impl Responder {
                 }
                 bytes
             }
-            Put::More => {
+            WriteOutcome::More => {
                 self.connections.write_later(id);
                 most
             }
-            Put::End => {
+            WriteOutcome::End => {
                 if let Some(link) = self.connections.links.get_mut(id) {
                     link.connection.lost();
                 }
@@ -137,7 +137,7 @@ impl Responder {
                 return 0;
             }
         };
-        if astray {
+        if disturbed {
             self.connections
                 .schedule_release(id, &mut self.store.timers);
         }

@@ -150,7 +150,7 @@ impl TryFrom<BTreeMap<String, Setting>> for Fault {
 
 /// What was read so far.
 #[derive(Default)]
-struct Draft {
+struct PartialFault {
     effect: Option<(&'static str, Effect)>,
     on: Option<Target>,
     rule: Rule,
@@ -159,7 +159,7 @@ struct Draft {
 }
 
 fn read(pairs: Pairs) -> Result<Fault, FaultError> {
-    let mut draft = Draft::default();
+    let mut draft = PartialFault::default();
     for (key, value) in pairs {
         let name = key.replace('-', "_");
         // `drop_every = 1000` is `drop` and `every = 1000`.
@@ -220,7 +220,7 @@ fn status(key: &str, value: &str) -> Result<StatusCode, FaultError> {
     Ok(StatusCode::from(code as u32))
 }
 
-impl Draft {
+impl PartialFault {
     fn effect(&mut self, name: &str, value: &str, key: &str) -> Result<(), FaultError> {
         let plain = |effect| match value {
             "" => Ok(effect),

@@ -53,7 +53,7 @@ impl ServiceContext<'_> {
             .and_then(|method| {
                 let arguments = what.input_arguments.as_deref_mut().unwrap_or_default();
                 match method {
-                    Method::Condition(deed) => self.act(deed, &what.object_id, arguments),
+                    Method::Condition(action) => self.act(action, &what.object_id, arguments),
                     method => self.run(method, arguments),
                 }
             });

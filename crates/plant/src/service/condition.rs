@@ -6,14 +6,14 @@ use wire::types::{LocalizedText, NodeId, StatusCode, Variant};
 
 use super::ServiceContext;
 use super::call::{Outcome, mismatch, none};
-use crate::space::event::Deed;
+use crate::space::event::ConditionAction;
 use crate::space::event::condition::Comment;
 
 impl ServiceContext<'_> {
     /// Enable, Disable, AddComment, Acknowledge or Confirm.
     pub(super) fn act(
         &mut self,
-        deed: Deed,
+        action: ConditionAction,
         object: &NodeId,
         arguments: &mut [Variant],
     ) -> Outcome {
@@ -22,8 +22,8 @@ impl ServiceContext<'_> {
         if !self.session.rights.call {
             return Err(failed(StatusCode::BadUserAccessDenied));
         }
-        let (event, text) = match deed {
-            Deed::Enable | Deed::Disable => {
+        let (event, text) = match action {
+            ConditionAction::Enable | ConditionAction::Disable => {
                 none(arguments)?;
                 (None, LocalizedText::null())
             }
@@ -38,7 +38,7 @@ impl ServiceContext<'_> {
             at: self.now.utc,
         };
         let events = self.shared.space.events();
-        let done = events.act(object, deed, event.as_deref(), comment, self.now);
+        let done = events.act(object, action, event.as_deref(), comment, self.now);
         done.map(|()| Vec::new()).map_err(failed)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wire::time::Now;
 use wire::types::{
-    EventFilter as Asked, EventFilterResult, ExtensionObject, MonitoredItemCreateRequest,
+    EventFilter as RequestedFilter, EventFilterResult, ExtensionObject, MonitoredItemCreateRequest,
     MonitoredItemCreateResult, MonitoredItemModifyResult, MonitoringParameters, NodeId, StatusCode,
 };
 
@@ -118,7 +118,7 @@ fn revise(
         // Part 4, 7.22.3: without fields there is nothing to tell.
         return Err((StatusCode::BadEventFilterInvalid, None));
     }
-    let Some(wanted) = asked.filter.inner_as::<Asked>() else {
+    let Some(wanted) = asked.filter.inner_as::<RequestedFilter>() else {
         // Part 4, 7.22.1: the other filters are for values.
         return Err((StatusCode::BadFilterNotAllowed, None));
     };

@@ -10,7 +10,7 @@ use wire::types::{
     TimestampsToReturn,
 };
 
-use super::points::{Behind, Points};
+use super::points::{HeldMemory, Points};
 use super::steps::{Making, Steps, Work};
 use super::{ServiceContext, count, operations, write_len};
 use crate::space::aggregate::{Aggregate, Configuration, Processed};
@@ -29,7 +29,7 @@ pub enum Rest {
     Processed(Box<Processed>),
 }
 
-impl Behind for (NodeIndex, Rest) {
+impl HeldMemory for (NodeIndex, Rest) {
     fn behind(&self) -> usize {
         match self.1 {
             Rest::Raw(_) => 0,

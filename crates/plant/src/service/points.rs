@@ -6,7 +6,7 @@ use wire::types::StatusCode;
 use super::steps::Making;
 
 /// What a point stands for, with the memory behind it.
-pub trait Behind {
+pub trait HeldMemory {
     /// Bytes that it points to.
     fn behind(&self) -> usize {
         0
@@ -32,7 +32,7 @@ impl<T> Default for Points<T> {
     }
 }
 
-impl<T: Behind> Points<T> {
+impl<T: HeldMemory> Points<T> {
     /// Keeps it, and gives its number.
     pub fn keep(&mut self, it: T, limit: usize, budget: &Budget) -> Result<u32, StatusCode> {
         if self.points.len() >= limit {

@@ -12,7 +12,7 @@ use super::history::HistoryPoints;
 use super::view::ContinuationPoints;
 use crate::diagnostics::SessionRecord;
 use crate::session::{Claim, Owner, SessionKey};
-use crate::slots::{Asked, SlotId};
+use crate::slots::{PendingRequest, SlotId};
 use crate::space::Rights;
 
 /// A session.
@@ -90,7 +90,7 @@ impl Session {
 #[derive(Debug)]
 pub struct PublishRequest {
     /// How it is answered.
-    pub asked: Asked,
+    pub asked: PendingRequest,
     /// When nobody waits for the answer any more.
     pub deadline: Option<Instant>,
     /// What became of its acknowledgements.

@@ -14,7 +14,7 @@ use wire::types::{
     UnregisterNodesResponse,
 };
 
-use super::points::{Behind, Points};
+use super::points::{HeldMemory, Points};
 use super::steps::{Making, Steps, Work};
 use super::{ServiceContext, operations, write_len};
 use crate::space::{Body, Link, NodeIndex, Space};
@@ -44,7 +44,7 @@ pub struct Browsing {
     next: usize,
 }
 
-impl Behind for Browsing {}
+impl HeldMemory for Browsing {}
 
 /// Browses of a session that are not finished.
 pub type ContinuationPoints = Points<Browsing>;

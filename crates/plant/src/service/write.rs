@@ -18,7 +18,7 @@ use crate::shared::Shared;
 use crate::space::Rights;
 use crate::space::attribute::{self, id};
 use crate::space::event::{Audit, EventKind, Field};
-use crate::space::history::{History, Past};
+use crate::space::history::{History, StoredValue};
 use crate::space::value::hold;
 use crate::space::{NodeIndex, Source, Stamp, Variable, access, range};
 
@@ -136,12 +136,12 @@ pub struct Rest {
     left: usize,
     rights: Rights,
     by: Option<By>,
-    unseen: Option<Unseen>,
+    unseen: Option<UncheckedWrites>,
 }
 
 /// What of a request was not looked at yet, so that nothing of it is written.
 #[derive(Debug)]
-struct Unseen {
+struct UncheckedWrites {
     at: usize,
     left: usize,
     /// It came in another spelling, and has that of walkers now.
@@ -158,7 +158,7 @@ impl Rest {
             left,
             rights,
             by,
-            unseen: Some(Unseen {
+            unseen: Some(UncheckedWrites {
                 at,
                 left,
                 spelled_out: false,
@@ -356,7 +356,7 @@ fn remember(
         && let Some(History::Stored(ring)) = shared.space.history(at)
     {
         let held = hold(encoded.len(), &shared.config.memory).map_err(no_memory)?;
-        ring.keep_held(Past::Encoded(encoded.into()), stamp, now.utc, held);
+        ring.keep_held(StoredValue::Encoded(encoded.into()), stamp, now.utc, held);
     }
     Ok(())
 }

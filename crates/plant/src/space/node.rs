@@ -7,7 +7,7 @@ use wire::template::walk::BuiltInType;
 use wire::types::{LocalizedText, NodeClass, NodeId, QualifiedName};
 
 use super::value::Source;
-use crate::space::event::Deed;
+use crate::space::event::ConditionAction;
 
 /// A node's place in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -160,7 +160,7 @@ pub enum Method {
     /// Part 9, 5.5.8: the same to one item.
     ConditionRefresh2,
     /// Something that is done to a condition.
-    Condition(Deed),
+    Condition(ConditionAction),
     /// Part 12, 7.9.11: whether a certificate was revoked.
     CheckRevocationStatus,
     /// Part 14, 8.3.2: the keys of a security group.

@@ -30,7 +30,7 @@ pub(crate) fn cut(out: &mut Vec<u8>, at: usize, range: &NumericRange) -> Result<
 /// The part of a value that a range names, as an encoded Variant.
 pub(crate) fn part(whole: &RawVariant<'_>, range: &NumericRange) -> Result<Vec<u8>, StatusCode> {
     let no_data = StatusCode::BadIndexRangeNoData;
-    let asked = Asked::new(whole, range).ok_or(no_data)?;
+    let asked = ElementSelection::new(whole, range).ok_or(no_data)?;
     let mut out = vec![whole.kind() as u8];
     let Some(shape) = asked.shape else {
         let content = whole.as_octets().ok_or(no_data)?;
@@ -86,7 +86,7 @@ pub(crate) fn replaced(
     if value.kind() != whole.kind() {
         return Err(StatusCode::BadTypeMismatch);
     }
-    let asked = Asked::new(whole, range).ok_or(no_data)?;
+    let asked = ElementSelection::new(whole, range).ok_or(no_data)?;
     let Some(shape) = asked.shape else {
         let content = whole.as_octets().ok_or(no_data)?;
         let text = asked.text.ok_or(no_data)?;
@@ -145,7 +145,7 @@ fn dimensions_len(value: &RawVariant<'_>) -> usize {
 }
 
 /// What a range means for a value.
-struct Asked {
+struct ElementSelection {
     /// Elements of an array.
     shape: Option<Shape>,
     /// Characters of each String or bytes of each ByteString.
@@ -158,7 +158,7 @@ struct Shape {
     extents: Vec<Range<usize>>,
 }
 
-impl Asked {
+impl ElementSelection {
     /// None where the range has more or fewer dimensions than the value.
     fn new(whole: &RawVariant<'_>, range: &NumericRange) -> Option<Self> {
         let mut extents = match range {

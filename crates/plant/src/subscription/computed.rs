@@ -36,7 +36,7 @@ impl Pace {
 
 /// What an item is asked for, as far as it matters here.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct SamplingParameters<'a> {
     /// Nanoseconds between samples.
     pub sampling: u64,
     /// Values kept at most.
@@ -117,7 +117,7 @@ impl Computed {
     }
 
     /// Begins to watch: the value at this moment is the first it sees.
-    pub fn begin(&mut self, now: u64, asked: Asked<'_>, values: &mut Values) {
+    pub fn begin(&mut self, now: u64, asked: SamplingParameters<'_>, values: &mut Values) {
         self.update = now / self.interval;
         self.last = None;
         values.samples += 1;
@@ -125,10 +125,10 @@ impl Computed {
     }
 
     #[inline]
-    fn queue(&mut self, moment: Moment, asked: Asked<'_>, values: &mut Values) {
+    fn queue(&mut self, moment: Moment, asked: SamplingParameters<'_>, values: &mut Values) {
         self.last = Some(moment);
         values.queued += 1;
-        let Asked {
+        let SamplingParameters {
             size,
             discard_oldest,
             memory,
@@ -146,7 +146,7 @@ impl Computed {
         &mut self,
         next: &mut u64,
         until: u64,
-        asked: Asked<'_>,
+        asked: SamplingParameters<'_>,
         pace: &mut Pace,
         signal: impl Fn() -> Option<&'a Signal>,
         values: &mut Values,
@@ -162,7 +162,7 @@ impl Computed {
     fn look<'a>(
         &mut self,
         next: &mut u64,
-        asked: Asked<'_>,
+        asked: SamplingParameters<'_>,
         pace: &mut Pace,
         signal: &impl Fn() -> Option<&'a Signal>,
         values: &mut Values,
@@ -186,7 +186,7 @@ impl Computed {
         &mut self,
         next: &mut u64,
         until: u64,
-        asked: Asked<'_>,
+        asked: SamplingParameters<'_>,
         pace: &mut Pace,
         signal: &impl Fn() -> Option<&'a Signal>,
         values: &mut Values,
@@ -201,7 +201,13 @@ impl Computed {
     }
 
     /// On to the first sample that sees another update; those before it see nothing new.
-    fn pass_over(&self, next: &mut u64, until: u64, asked: Asked<'_>, values: &mut Values) {
+    fn pass_over(
+        &self,
+        next: &mut u64,
+        until: u64,
+        asked: SamplingParameters<'_>,
+        values: &mut Values,
+    ) {
         let update = (self.update + 1).saturating_mul(self.interval);
         let update = update.min(until + 1);
         let steps = update.saturating_sub(*next).div_ceil(asked.sampling);
@@ -213,7 +219,13 @@ impl Computed {
     /// Leaves out what would not stay in the queue, where that follows from arithmetic: each
     /// update differs from the one before, and the oldest values are those that go. The next
     /// sample is one that sees a new update.
-    fn skip(&mut self, next: &mut u64, until: u64, asked: Asked<'_>, values: &mut Values) {
+    fn skip(
+        &mut self,
+        next: &mut u64,
+        until: u64,
+        asked: SamplingParameters<'_>,
+        values: &mut Values,
+    ) {
         let size = asked.size.max(1) as u64;
         let at_once = asked.sampling / self.interval + 1;
         let differ = self.counts && asked.filter.is_none() && at_once >> self.lap == 0;
@@ -261,7 +273,7 @@ impl Computed {
         &mut self,
         first: Moment,
         next: &mut u64,
-        asked: Asked<'_>,
+        asked: SamplingParameters<'_>,
         values: &mut Values,
     ) {
         let n = *next / self.interval;
@@ -279,7 +291,7 @@ impl Computed {
     fn passes<'a>(
         &self,
         n: u64,
-        asked: Asked<'_>,
+        asked: SamplingParameters<'_>,
         signal: &impl Fn() -> Option<&'a Signal>,
     ) -> bool {
         let Some(last) = self.last else {

@@ -6,7 +6,7 @@ use plan::unit::duration;
 use wire::time::Now;
 use wire::types::{MonitoringMode, NumericRange};
 
-use super::computed::{Asked, Computed, Notice, Pace};
+use super::computed::{Computed, Notice, Pace, SamplingParameters};
 use super::computed_item::{Held, Question};
 use super::filter::Filter;
 use super::folded::{self, Folded, Folding};
@@ -589,8 +589,8 @@ fn asked<'a>(
     discard_oldest: bool,
     rare: &'a Option<Box<Rare>>,
     memory: &'a Memory,
-) -> Asked<'a> {
-    Asked {
+) -> SamplingParameters<'a> {
+    SamplingParameters {
         sampling,
         size: queue_size as usize,
         discard_oldest,

@@ -4,7 +4,7 @@
 //! each multiple of the interval on the server's clock and others help with. The time from the
 //! first write of a pass to its last is its run span.
 
-mod crew;
+mod helper_threads;
 pub mod metrics;
 mod shared_thread;
 
@@ -23,9 +23,9 @@ use wire::types::StatusCode;
 use crate::describe::Stored;
 use crate::internals::{Passes, Updating};
 use crate::shared::Shared;
-use crate::space::history::Past;
+use crate::space::history::StoredValue;
 use crate::space::{Source, Stamp};
-use crew::{Bell, Crew};
+use helper_threads::{Bell, HelperThreads};
 use shared_thread::Stop;
 
 /// Values that are written together.
@@ -85,7 +85,7 @@ impl UpdateLoop {
 #[derive(Default)]
 pub struct Running {
     bell: Arc<Bell>,
-    crews: Vec<Arc<Crew>>,
+    helpers: Vec<Arc<HelperThreads>>,
     threads: Vec<JoinHandle<()>>,
     /// What a thread does that others have work for, too.
     elsewhere: Vec<Stop>,
@@ -101,26 +101,32 @@ impl Running {
     }
 
     fn start_one(&mut self, n: usize, each: UpdateLoop, shared: &Arc<Shared>) -> io::Result<()> {
-        let crew = Arc::new(Crew::new(each.threads));
-        self.crews.push(Arc::clone(&crew));
+        let helpers = Arc::new(HelperThreads::new(each.threads));
+        self.helpers.push(Arc::clone(&helpers));
         let share = each.items.len().div_ceil(each.threads);
         let mut items = each.items;
         // The first share stays with the thread that begins the passes.
         for k in (1..each.threads).rev() {
             let own = items.split_off((k * share).min(items.len()));
-            let (crew, shared) = (Arc::clone(&crew), Arc::clone(shared));
+            let (helpers, shared) = (Arc::clone(&helpers), Arc::clone(shared));
             let thread = std::thread::Builder::new().name(format!("update-{n}-{k}"));
             self.threads.push(thread.spawn(move || {
                 let mut scratch = Vec::new();
                 let mut seen = 0;
-                while let Some(update) = crew.next(&mut seen) {
+                while let Some(update) = helpers.next(&mut seen) {
                     write(&own, update, &shared, &mut scratch);
-                    crew.finished();
+                    helpers.finished();
                 }
             })?);
         }
         let bell = Arc::clone(&self.bell);
-        let mut turns = Turns::new(items, each.interval, each.passes, crew, Arc::clone(shared));
+        let mut turns = Turns::new(
+            items,
+            each.interval,
+            each.passes,
+            helpers,
+            Arc::clone(shared),
+        );
         let thread = std::thread::Builder::new().name(format!("update-{n}-0"));
         self.threads.push(thread.spawn(move || {
             turns.begin();
@@ -139,8 +145,8 @@ impl Running {
         shared: &Arc<Shared>,
     ) {
         for each in loops {
-            let (crew, shared) = (Arc::new(Crew::new(1)), Arc::clone(shared));
-            let mut turns = Turns::new(each.items, each.interval, each.passes, crew, shared);
+            let (helpers, shared) = (Arc::new(HelperThreads::new(1)), Arc::clone(shared));
+            let mut turns = Turns::new(each.items, each.interval, each.passes, helpers, shared);
             turns.begin();
             let left = turns.left();
             let work = move || {
@@ -185,8 +191,8 @@ impl Running {
     pub fn stop(&mut self) {
         self.bell.ring();
         self.elsewhere.drain(..).for_each(Stop::now);
-        for crew in &self.crews {
-            crew.dismiss();
+        for helpers in &self.helpers {
+            helpers.dismiss();
         }
         for thread in self.threads.drain(..) {
             // One that panicked has nothing left to stop.
@@ -201,7 +207,7 @@ struct Turns {
     /// In nanoseconds.
     interval: u64,
     passes: Arc<Passes>,
-    crew: Arc<Crew>,
+    helpers: Arc<HelperThreads>,
     shared: Arc<Shared>,
     scratch: Vec<u8>,
     /// Updates that are over.
@@ -213,7 +219,7 @@ impl Turns {
         items: Vec<Stored>,
         interval: Duration,
         passes: Arc<Passes>,
-        crew: Arc<Crew>,
+        helpers: Arc<HelperThreads>,
         shared: Arc<Shared>,
     ) -> Self {
         let interval = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
@@ -221,7 +227,7 @@ impl Turns {
             items,
             interval: interval.max(1),
             passes,
-            crew,
+            helpers,
             shared,
             scratch: Vec::new(),
             done: 0,
@@ -254,9 +260,9 @@ impl Turns {
         let missed = update - self.done - 1;
         self.passes.missed.fetch_add(missed, Ordering::Relaxed);
         self.done = update;
-        self.crew.begin(update);
+        self.helpers.begin(update);
         write(&self.items, update, &self.shared, &mut self.scratch);
-        self.crew.wait();
+        self.helpers.wait();
         let end = self.shared.clock.now();
         let span = end.mono.as_nanos() - begun;
         let (passes, late) = (&self.passes, begun - update * self.interval);
@@ -283,7 +289,7 @@ fn write(items: &[Stored], update: u64, shared: &Shared, scratch: &mut Vec<u8>) 
                 let bits = item.motion.signal().bits(update);
                 scalar.set(bits, stamp);
                 if let Some(ring) = &item.history {
-                    ring.keep(Past::Bits(scalar.kind(), bits), stamp, stamp.source);
+                    ring.keep(StoredValue::Bits(scalar.kind(), bits), stamp, stamp.source);
                 }
             }
             source => {
@@ -293,7 +299,7 @@ fn write(items: &[Stored], update: u64, shared: &Shared, scratch: &mut Vec<u8>) 
                     source.set(&value, stamp);
                 }
                 if let Some(ring) = &item.history {
-                    let encoded = Past::Encoded(Arc::from(scratch.as_slice()));
+                    let encoded = StoredValue::Encoded(Arc::from(scratch.as_slice()));
                     ring.keep(encoded, stamp, stamp.source);
                 }
             }

@@ -110,7 +110,7 @@ impl JsonNetworkMessage {
     /// A value has no form in JSON.
     pub fn encode(&self, style: Style, out: &mut String) -> Result<(), EncodeError> {
         let start = out.len();
-        let mut pen = Pen::new(out, style);
+        let mut pen = MemberWriter::new(out, style);
         let written = pen.network(self);
         written.inspect_err(|_| out.truncate(start))
     }
@@ -127,7 +127,7 @@ pub(super) enum Slot {
 }
 
 /// Writes members of objects, and remembers the places of what changes if it is asked to.
-pub(super) struct Pen<'a> {
+pub(super) struct MemberWriter<'a> {
     pub out: &'a mut String,
     style: Style,
     /// Places are remembered, and nothing is written there.
@@ -135,7 +135,7 @@ pub(super) struct Pen<'a> {
     first: bool,
 }
 
-impl<'a> Pen<'a> {
+impl<'a> MemberWriter<'a> {
     pub fn new(out: &'a mut String, style: Style) -> Self {
         Self {
             out,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use wire::service::Limits;
 
-use super::message::Pen;
+use super::message::MemberWriter;
 use super::read_value::{integer, not_that};
 use super::scan::{Kind, Text, Value};
 use super::view::JsonView;
@@ -83,7 +83,7 @@ impl Status {
     /// The message of a publisher whose going the broker tells: it is sent when that changes only.
     pub fn message(self, message_id: &str, publisher_id: &str) -> String {
         let mut out = String::new();
-        let mut pen = Pen::new(&mut out, Style::Compact);
+        let mut pen = MemberWriter::new(&mut out, Style::Compact);
         pen.open();
         pen.text("MessageId", Some(message_id));
         pen.text("MessageType", Some("ua-status"));
@@ -100,7 +100,7 @@ impl MetaDataMessage {
     /// Its text.
     pub fn encode(&self) -> String {
         let mut out = String::new();
-        let mut pen = Pen::new(&mut out, Style::Compact);
+        let mut pen = MemberWriter::new(&mut out, Style::Compact);
         pen.open();
         pen.text("MessageId", Some(&self.message_id));
         pen.text("MessageType", Some("ua-metadata"));

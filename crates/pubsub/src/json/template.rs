@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use wire::template::walk::BuiltInType;
 
-use super::message::{JsonNetworkMessage, Pen, Slot};
+use super::message::{JsonNetworkMessage, MemberWriter, Slot};
 use super::write_value::{Style, write_float, write_time};
 use crate::encode::EncodeError;
 use crate::template::NoField;
@@ -36,7 +36,7 @@ impl JsonTemplate {
         name: u64,
     ) -> Result<Self, EncodeError> {
         let mut plain = String::new();
-        let mut pen = Pen::new(&mut plain, style);
+        let mut pen = MemberWriter::new(&mut plain, style);
         pen.slots = Some(Vec::new());
         pen.network(message)?;
         let slots = pen.slots.take().unwrap_or_default();

@@ -116,7 +116,7 @@ pub struct Open<'a> {
     count: Alike,
     pub(super) first_copies: u64,
     /// What a value is most likely to be like, and how many were, not counted elsewhere yet.
-    usual: Option<Usual<'a>>,
+    usual: Option<ExpectedValue<'a>>,
     as_usual: u64,
 }
 
@@ -124,7 +124,7 @@ pub struct Open<'a> {
 /// before it in its item, as nearly all do: of a server without faults, in its turn, on time, dated, with
 /// a good status, while measuring.
 #[derive(Debug)]
-struct Usual<'a> {
+struct ExpectedValue<'a> {
     /// Its item's group and nothing else.
     group: u32,
     /// From one count to the next.
@@ -241,14 +241,20 @@ impl<'a> Open<'a> {
 
     /// What the next value is most likely to be like, after this one.
     #[inline]
-    fn usual(&self, group: &'a Group, source: i64, server: i64, delay: u64) -> Option<Usual<'a>> {
+    fn usual(
+        &self,
+        group: &'a Group,
+        source: i64,
+        server: i64,
+        delay: u64,
+    ) -> Option<ExpectedValue<'a>> {
         let counter = group.counter.as_ref().filter(|it| it.counts_on())?;
         let dated = source != 0 && source <= self.utc && server != 0;
         let late = self.late || server < self.stale;
         if !dated || late || self.ledger.is_none() || self.way != Way::InOrder {
             return None;
         }
-        Some(Usual {
+        Some(ExpectedValue {
             group: self.at_group,
             step: u32::try_from(counter.step.max(1)).ok()?,
             counter,

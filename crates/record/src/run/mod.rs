@@ -45,7 +45,7 @@ pub use observed::{
 };
 pub use path::{LinkTest, Throughput, Trip};
 pub use phase::{
-    ByHand, Counts, Hand, LeftOut, Level, Messages, Outside, Part, Phase, Sum, WarmUp,
+    ByHand, Counts, LeftOut, Level, Messages, OperatorAction, Outside, Part, Phase, Sum, WarmUp,
 };
 pub use place::{create, replace, target, try_out};
 pub use pubsub::{
@@ -58,7 +58,7 @@ pub use subscriptions::{
     Beside, ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Incident,
     Intervals, Names, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
-pub use verdict::{About, Expectation, Kind, Verdict};
+pub use verdict::{EvidenceTopic, Expectation, Kind, Verdict};
 
 use crate::Timestamp;
 

@@ -86,7 +86,7 @@ pub struct ByHand {
     /// When, since its clock showed 0.
     pub at_ns: u64,
     /// What.
-    pub did: Hand,
+    pub did: OperatorAction,
     /// What was offered from then on, of what was planned; nothing in a pause.
     pub offered_percent: u32,
 }
@@ -94,7 +94,7 @@ pub struct ByHand {
 /// What a person can do to a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Hand {
+pub enum OperatorAction {
     /// Have nothing sent, for now.
     Paused,
     /// Have it go on.
@@ -107,7 +107,7 @@ pub enum Hand {
     EndedRun,
 }
 
-impl Hand {
+impl OperatorAction {
     /// Whether the load was another one from then on.
     pub const fn changes_load(self) -> bool {
         matches!(self, Self::Paused | Self::Resumed | Self::Offered)

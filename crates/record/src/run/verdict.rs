@@ -45,7 +45,7 @@ impl std::fmt::Display for Kind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum About {
+pub enum EvidenceTopic {
     /// No operation was answered at all.
     NothingCompleted,
     /// Every operation failed.
@@ -143,7 +143,7 @@ pub struct Verdict {
     pub evidence: Vec<String>,
     /// What each sentence of the evidence is about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub about: Vec<About>,
+    pub about: Vec<EvidenceTopic>,
     /// What to change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
@@ -154,9 +154,9 @@ pub struct Verdict {
 
 impl Verdict {
     /// Adds a sentence of evidence that is not there yet, and what would help.
-    pub fn add(&mut self, about: About, text: String, advice: &str) {
+    pub fn add(&mut self, about: EvidenceTopic, text: String, advice: &str) {
         if !self.evidence.contains(&text) {
-            self.about.resize(self.evidence.len(), About::Other);
+            self.about.resize(self.evidence.len(), EvidenceTopic::Other);
             self.evidence.push(text);
             self.about.push(about);
         }
@@ -173,9 +173,9 @@ impl Verdict {
     }
 
     /// Its evidence, and what each sentence is about.
-    pub fn reasons(&self) -> impl Iterator<Item = (About, &str)> {
+    pub fn reasons(&self) -> impl Iterator<Item = (EvidenceTopic, &str)> {
         let about = self.about.iter().copied();
-        let about = about.chain(std::iter::repeat(About::Other));
+        let about = about.chain(std::iter::repeat(EvidenceTopic::Other));
         std::iter::zip(about, self.evidence.iter().map(String::as_str))
     }
 

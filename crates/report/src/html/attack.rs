@@ -11,7 +11,7 @@ use super::scale::{Scale, Spread as Axis};
 use super::table::{Cell, Table};
 use crate::attack::{how, ink, interval, percentiles};
 use crate::page::counted;
-use crate::style::Ink;
+use crate::style::TextStyle;
 use crate::unit::{Kind, when};
 
 pub(super) fn page(sheet: &Sheet) -> Markup {
@@ -87,12 +87,12 @@ fn heads(names: &[&str]) -> Vec<String> {
     names.iter().map(|it| (*it).to_owned()).collect()
 }
 
-const fn class(ink: Ink) -> &'static str {
+const fn class(ink: TextStyle) -> &'static str {
     match ink {
-        Ink::Good => "good",
-        Ink::Warning => "warning",
-        Ink::Bad => "bad",
-        Ink::Bold | Ink::Faint => "",
+        TextStyle::Good => "good",
+        TextStyle::Warning => "warning",
+        TextStyle::Bad => "bad",
+        TextStyle::Bold | TextStyle::Faint => "",
     }
 }
 

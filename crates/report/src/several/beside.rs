@@ -9,7 +9,7 @@ use super::{cpu, differences, looked_at, percentile, phase, phases, ratio, short
 use crate::hosts;
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
 use crate::points::{Named, Point, Points};
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 use crate::summary::{ink, product};
 
 /// As many columns as fit.
@@ -227,7 +227,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
     for name in &phases {
         page.gap();
         if phases.len() > 1 {
-            page.line(&style.ink(Ink::Bold, cut(&clean(name), WIDTH)));
+            page.line(&style.ink(TextStyle::Bold, cut(&clean(name), WIDTH)));
         }
         let first = runs.iter().find_map(|it| phase(&it.run, name));
         let label = match first.map_or("response", |it| looked_at(it).0) {

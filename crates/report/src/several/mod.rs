@@ -9,7 +9,7 @@ use record::run::{Phase, Run};
 
 use crate::page::Page;
 use crate::points::Named;
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 use crate::summary::{marked, summary};
 use crate::table::{self, looked_at};
 
@@ -111,7 +111,7 @@ fn differences(page: &mut Page, runs: &[Named]) {
     }
     page.gap();
     for note in notes {
-        page.inked_row("note", Ink::Warning, &note);
+        page.inked_row("note", TextStyle::Warning, &note);
     }
 }
 

@@ -7,7 +7,7 @@ use record::run::Phase;
 use super::{bad, cpu, differences, none, percentile, phase, phases, ratio, started};
 use crate::page::{Page, WIDTH, clean, cut, cut_inside, grouped};
 use crate::points::{Named, Points};
-use crate::style::{Ink, Style};
+use crate::style::{Style, TextStyle};
 use crate::summary::ink;
 use crate::table;
 use crate::trend::spark;
@@ -23,7 +23,7 @@ pub(super) fn screen(runs: &[Named], style: Style) -> String {
     for name in phases.iter().copied() {
         page.gap();
         if phases.len() > 1 {
-            page.line(&style.ink(Ink::Bold, cut(&clean(name), WIDTH)));
+            page.line(&style.ink(TextStyle::Bold, cut(&clean(name), WIDTH)));
         }
         let all: Vec<(&String, &Phase)> = rows
             .iter()

@@ -8,13 +8,19 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Borders, Chart, Dataset, GraphType};
 
-use super::inks::Inks;
 use super::scene::Scene;
+use super::screen_colours::ScreenColours;
 
 /// Narrower than this, and the charts stand below each other.
 const BESIDE: u16 = 64;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &mut Scene, until: u64, inks: Inks) {
+pub(super) fn draw(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    scene: &mut Scene,
+    until: u64,
+    colours: ScreenColours,
+) {
     let halves = [Constraint::Fill(1); 2];
     let [left, right] = match area.width >= BESIDE || area.height < 10 {
         true => Layout::horizontal(halves).spacing(1).areas(area),
@@ -32,11 +38,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &mut Scene, until: 
     };
     let rates = Lined {
         title: Line::from(Span::raw(title)),
-        lines: vec![(&lines.rate, inks.of(Color::Green))],
+        lines: vec![(&lines.rate, colours.of(Color::Green))],
         bounds: [0.0, top],
         labels: ticks(left).map(|share| Rate::show(top * share)).collect(),
     };
-    rates.draw(frame, left, end, inks);
+    rates.draw(frame, left, end, colours);
 
     let times = lines.p50.iter().chain(&lines.p99).map(|(_, ns)| *ns);
     let (low, high) = times.fold((f64::MAX, 0.0), |(low, high), ns| {
@@ -54,7 +60,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &mut Scene, until: 
         true => "delay of values: ",
         false => "response time: ",
     };
-    let (slow, usual) = (inks.of(Color::Yellow), inks.of(Color::Cyan));
+    let (slow, usual) = (colours.of(Color::Yellow), colours.of(Color::Cyan));
     let latency = Lined {
         title: Line::from(vec![
             Span::raw(what),
@@ -68,7 +74,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &mut Scene, until: 
             .map(|power| duration::show_nanos(10f64.powi(power)))
             .collect(),
     };
-    latency.draw(frame, right, end, inks);
+    latency.draw(frame, right, end, colours);
 }
 
 /// How high the labels stand, as shares of the height.
@@ -86,7 +92,7 @@ struct Lined<'a> {
 }
 
 impl Lined<'_> {
-    fn draw(self, frame: &mut Frame<'_>, area: Rect, end: f64, inks: Inks) {
+    fn draw(self, frame: &mut Frame<'_>, area: Rect, end: f64, colours: ScreenColours) {
         let sets = self.lines.iter().map(|(points, ink)| {
             Dataset::default()
                 .marker(Marker::Braille)
@@ -97,11 +103,11 @@ impl Lined<'_> {
         let seconds = |s: f64| duration::clock((s * 1e9) as u64);
         let x = Axis::default()
             .bounds([0.0, end])
-            .style(inks.faint())
+            .style(colours.faint())
             .labels([seconds(0.0), seconds(end)]);
         let y = Axis::default()
             .bounds(self.bounds)
-            .style(inks.faint())
+            .style(colours.faint())
             .labels(self.labels);
         let chart = Chart::new(sets.collect())
             .legend_position(None)

@@ -9,8 +9,8 @@ use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Gauge, Paragraph};
 
-use super::inks::Inks;
-use super::scene::{About, Scene};
+use super::scene::{PhaseSetup, Scene};
+use super::screen_colours::ScreenColours;
 use super::{charts, figures, rows};
 use crate::page::{clean, cut, cut_inside, grouped};
 
@@ -69,7 +69,7 @@ const LEAST: (u16, u16) = (50, 12);
 
 /// Draws a phase.
 pub fn draw(frame: &mut Frame<'_>, scene: &mut Scene, shown: &Shown<'_>) {
-    let inks = Inks {
+    let colours = ScreenColours {
         colour: shown.colour,
     };
     let area = frame.area();
@@ -85,7 +85,7 @@ pub fn draw(frame: &mut Frame<'_>, scene: &mut Scene, shown: &Shown<'_>) {
     let until = duration::nanos(shown.elapsed);
     // Intervals come a moment after they are over; nothing comes of one in which nothing happened.
     let until = scene.so_far.news_ns().max(until.saturating_sub(LAG_NS));
-    let figures = figures::lines(scene, until, inks, area.width);
+    let figures = figures::lines(scene, until, colours, area.width);
     let tables = rows::height(scene, area, figures.len() as u16 + 5);
     let [head, bar, charts, middle, below, said, keys] = Layout::vertical([
         Constraint::Length(2),
@@ -97,15 +97,15 @@ pub fn draw(frame: &mut Frame<'_>, scene: &mut Scene, shown: &Shown<'_>) {
         Constraint::Length(1),
     ])
     .areas(area);
-    header(frame, head, scene, shown, inks);
-    progress(frame, bar, scene, shown, inks);
-    charts::draw(frame, charts, scene, until, inks);
+    header(frame, head, scene, shown, colours);
+    progress(frame, bar, scene, shown, colours);
+    charts::draw(frame, charts, scene, until, colours);
     frame.render_widget(Paragraph::new(figures), middle);
-    rows::draw(frame, below, scene, until, inks);
-    message(frame, said, shown, inks);
-    keyboard(frame, keys, scene, shown, inks);
+    rows::draw(frame, below, scene, until, colours);
+    message(frame, said, shown, colours);
+    keyboard(frame, keys, scene, shown, colours);
     if shown.help {
-        help(frame, area, scene, shown, inks);
+        help(frame, area, scene, shown, colours);
     }
 }
 
@@ -113,7 +113,7 @@ pub fn draw(frame: &mut Frame<'_>, scene: &mut Scene, shown: &Shown<'_>) {
 const LAG_NS: u64 = 300_000_000;
 
 /// How long it takes, with its pauses.
-fn length(about: &About, shown: &Shown<'_>) -> Option<Duration> {
+fn length(about: &PhaseSetup, shown: &Shown<'_>) -> Option<Duration> {
     let length = about.length?;
     Some(length.saturating_add(shown.later))
 }
@@ -138,7 +138,13 @@ fn state(scene: &Scene, shown: &Shown<'_>) -> String {
     }
 }
 
-fn header(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, inks: Inks) {
+fn header(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    scene: &Scene,
+    shown: &Shown<'_>,
+    colours: ScreenColours,
+) {
     let about = &scene.about;
     let targets = match about.targets.as_slice() {
         [] => String::new(),
@@ -153,13 +159,13 @@ fn header(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, i
     let name = cut(&clean(&about.name), width / 3);
     let room = width.saturating_sub(name.chars().count() + right.chars().count() + 4);
     let left = Line::from(vec![
-        Span::styled(name, inks.bold()),
+        Span::styled(name, colours.bold()),
         Span::raw("  "),
         Span::raw(cut_inside(&targets, room)),
     ]);
     let ink = match shown.paused || shown.percent.is_some() {
-        true => inks.of(Color::Yellow).add_modifier(Modifier::BOLD),
-        false => inks.of(Color::Green),
+        true => colours.of(Color::Yellow).add_modifier(Modifier::BOLD),
+        false => colours.of(Color::Green),
     };
     let [first, second] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
     frame.render_widget(Paragraph::new(left), first);
@@ -167,7 +173,7 @@ fn header(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, i
     frame.render_widget(right, first);
     let place = place(shown);
     let room = width.saturating_sub(place.chars().count() + 2);
-    let load = Span::styled(cut(&clean(&about.load), room), inks.faint());
+    let load = Span::styled(cut(&clean(&about.load), room), colours.faint());
     frame.render_widget(Paragraph::new(load), second);
     let place = Paragraph::new(place).alignment(Alignment::Right);
     frame.render_widget(place, second);
@@ -195,7 +201,13 @@ fn place(shown: &Shown<'_>) -> String {
     parts.join(", ")
 }
 
-fn progress(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, inks: Inks) {
+fn progress(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    scene: &Scene,
+    shown: &Shown<'_>,
+    colours: ScreenColours,
+) {
     let about = &scene.about;
     let elapsed = duration::nanos(shown.elapsed);
     let length = length(about, shown);
@@ -234,7 +246,7 @@ fn progress(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>,
         }
     };
     let bar = Gauge::default()
-        .gauge_style(inks.of(Color::Blue))
+        .gauge_style(colours.of(Color::Blue))
         .use_unicode(true)
         .label(label)
         .ratio(share);
@@ -242,7 +254,7 @@ fn progress(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>,
 }
 
 /// What the last key did, and what is to be known of a run that a person changed.
-fn message(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>, inks: Inks) {
+fn message(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>, colours: ScreenColours) {
     let text = match (shown.said, shown.changes) {
         (Some(said), _) => said.to_owned(),
         (None, 0) => return,
@@ -251,7 +263,7 @@ fn message(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>, inks: Inks) {
     };
     let text = cut(&text, usize::from(area.width));
     frame.render_widget(
-        Paragraph::new(Span::styled(text, inks.of(Color::Yellow))),
+        Paragraph::new(Span::styled(text, colours.of(Color::Yellow))),
         area,
     );
 }
@@ -280,10 +292,16 @@ fn keys(scene: &Scene, shown: &Shown<'_>) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-fn keyboard(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, inks: Inks) {
+fn keyboard(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    scene: &Scene,
+    shown: &Shown<'_>,
+    colours: ScreenColours,
+) {
     let mut spans = Vec::new();
     for (key, does) in keys(scene, shown) {
-        let ink = inks.bold().add_modifier(Modifier::REVERSED);
+        let ink = colours.bold().add_modifier(Modifier::REVERSED);
         spans.push(Span::styled(format!(" {key} "), ink));
         spans.push(Span::raw(format!(" {does}  ")));
     }
@@ -367,7 +385,13 @@ const NO_REQUESTS: &str = "This load cannot be paused or added to: a server or p
 const ONE_EACH: &str =
     "There is nothing to add to this load: each session has one request at a time.";
 
-fn help(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, inks: Inks) {
+fn help(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    scene: &Scene,
+    shown: &Shown<'_>,
+    colours: ScreenColours,
+) {
     let width = area.width.min(78);
     let room = usize::from(width).saturating_sub(14);
     let mut lines = Vec::new();
@@ -375,7 +399,7 @@ fn help(frame: &mut Frame<'_>, area: Rect, scene: &Scene, shown: &Shown<'_>, ink
         for (n, part) in crate::page::wrapped(key.does, room).into_iter().enumerate() {
             let name = if n == 0 { key.name } else { "" };
             lines.push(Line::from(vec![
-                Span::styled(format!(" {name:<8} "), inks.bold()),
+                Span::styled(format!(" {name:<8} "), colours.bold()),
                 Span::raw(part),
             ]));
         }

@@ -5,19 +5,24 @@ use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 use record::Histogram;
 
-use super::inks::Inks;
 use super::scene::Scene;
+use super::screen_colours::ScreenColours;
 use crate::page::{counted, cut, grouped};
 
 /// Room for how many there are of codes that find none.
 const MORE: usize = 30;
 
 /// All of them, a line each.
-pub(super) fn lines(scene: &Scene, until: u64, inks: Inks, width: u16) -> Vec<Line<'static>> {
+pub(super) fn lines(
+    scene: &Scene,
+    until: u64,
+    colours: ScreenColours,
+    width: u16,
+) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let heads = ["p50", "p90", "p99", "p99.9", "max", "mean"];
     let heads: String = heads.iter().map(|head| format!("{head:>10}")).collect();
-    lines.push(Line::styled(format!("{:16}{heads}", ""), inks.faint()));
+    lines.push(Line::styled(format!("{:16}{heads}", ""), colours.faint()));
     let (now, covered) = scene.all.now(until);
     let all = scene.all.all();
     if scene.about.notified {
@@ -32,8 +37,8 @@ pub(super) fn lines(scene: &Scene, until: u64, inks: Inks, width: u16) -> Vec<Li
         lines.push(percentiles("response, now", &now.response));
         lines.push(percentiles("since start", &all.response));
     }
-    lines.push(counts(scene, (now.succeeded(), covered), until, inks));
-    lines.extend(errors(scene, inks, usize::from(width)));
+    lines.push(counts(scene, (now.succeeded(), covered), until, colours));
+    lines.extend(errors(scene, colours, usize::from(width)));
     lines
 }
 
@@ -55,7 +60,7 @@ fn counts(
     scene: &Scene,
     (completed, covered): (u64, u64),
     until: u64,
-    inks: Inks,
+    colours: ScreenColours,
 ) -> Line<'static> {
     let mut parts = Vec::new();
     let all = scene.so_far.all();
@@ -77,7 +82,7 @@ fn counts(
         let lost = format!("{} {what}   ", grouped(heard.lost));
         parts.push(match heard.lost {
             0 => Span::raw(lost),
-            _ => Span::styled(lost, inks.of(Color::Red)),
+            _ => Span::styled(lost, colours.of(Color::Red)),
         });
     }
     if scene.about.sends {
@@ -93,13 +98,13 @@ fn counts(
     let errors = counted(n, "error", "errors");
     parts.push(match n {
         0 => Span::raw(errors),
-        _ => Span::styled(errors, inks.of(Color::Red)),
+        _ => Span::styled(errors, colours.of(Color::Red)),
     });
     Line::from(parts)
 }
 
 /// By their code, those that came most often first, as far as they fit.
-fn errors(scene: &Scene, inks: Inks, width: usize) -> Option<Line<'static>> {
+fn errors(scene: &Scene, colours: ScreenColours, width: usize) -> Option<Line<'static>> {
     let mut errors: Vec<(u32, u64)> = scene.so_far.all().statuses.bad_codes().collect();
     errors.sort_by_key(|&(code, n)| (std::cmp::Reverse(n), code));
     let mut parts = Vec::new();
@@ -121,5 +126,5 @@ fn errors(scene: &Scene, inks: Inks, width: usize) -> Option<Line<'static>> {
         parts.push(format!("{} of {} other codes", grouped(n), rest.len()));
     }
     let text = cut(&parts.join(", "), width);
-    (!parts.is_empty()).then(|| Line::styled(text, inks.of(Color::Red)))
+    (!parts.is_empty()).then(|| Line::styled(text, colours.of(Color::Red)))
 }

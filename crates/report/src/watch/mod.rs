@@ -8,10 +8,10 @@ mod charts;
 mod course;
 mod draw;
 mod figures;
-mod inks;
 mod rows;
 mod scene;
+mod screen_colours;
 mod window;
 
 pub use draw::{Plan, Shown, Stage, draw};
-pub use scene::{About, Scene, Sender};
+pub use scene::{PhaseSetup, Scene, Sender};

@@ -6,8 +6,8 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::inks::Inks;
 use super::scene::Scene;
+use super::screen_colours::ScreenColours;
 use super::window::Window;
 use crate::page::{clean, cut_inside, grouped};
 
@@ -33,7 +33,13 @@ fn tall(rows: usize) -> u16 {
     u16::try_from(rows).unwrap_or(u16::MAX).saturating_add(1)
 }
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &Scene, until: u64, inks: Inks) {
+pub(super) fn draw(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    scene: &Scene,
+    until: u64,
+    colours: ScreenColours,
+) {
     let [left, right] = match area.width >= BESIDE {
         true => Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)])
             .spacing(2)
@@ -45,11 +51,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, scene: &Scene, until: u64,
         }
     };
     let lines = match scene.senders.is_empty() {
-        true => targets(scene, left, until, inks),
-        false => senders(scene, left, inks),
+        true => targets(scene, left, until, colours),
+        false => senders(scene, left, colours),
     };
     frame.render_widget(Paragraph::new(lines), left);
-    frame.render_widget(Paragraph::new(cores(scene, right, until, inks)), right);
+    frame.render_widget(Paragraph::new(cores(scene, right, until, colours)), right);
 }
 
 /// So many rows fit below a head; if not all do, the last one says how many are missing.
@@ -89,13 +95,13 @@ fn row(window: &Window, scene: &Scene, until: u64) -> String {
 
 const HEAD: &str = "       now   p99 now   p99 all  errors";
 
-fn targets(scene: &Scene, area: Rect, until: u64, inks: Inks) -> Vec<Line<'static>> {
+fn targets(scene: &Scene, area: Rect, until: u64, colours: ScreenColours) -> Vec<Line<'static>> {
     let name = usize::from(area.width)
         .saturating_sub(HEAD.len() + 11)
         .max(8);
     let mut lines = vec![Line::styled(
         format!("{:name$}{HEAD} in flight", "target"),
-        inks.faint(),
+        colours.faint(),
     )];
     let known = scene.about.targets.len();
     let (shown, missing) = fitting(known, area);
@@ -115,7 +121,7 @@ fn targets(scene: &Scene, area: Rect, until: u64, inks: Inks) -> Vec<Line<'stati
     lines
 }
 
-fn senders(scene: &Scene, area: Rect, inks: Inks) -> Vec<Line<'static>> {
+fn senders(scene: &Scene, area: Rect, colours: ScreenColours) -> Vec<Line<'static>> {
     const FIGURES: usize = 10 + 11 + 8;
     let room = usize::from(area.width).saturating_sub(FIGURES).max(16);
     // How messages are made is longer than who makes them.
@@ -125,7 +131,7 @@ fn senders(scene: &Scene, area: Rect, inks: Inks) -> Vec<Line<'static>> {
             "{:name$}{:how$}{:>10}{:>11}{:>8}",
             "publisher", "messages", "now", "all", "lost"
         ),
-        inks.faint(),
+        colours.faint(),
     )];
     let (shown, missing) = fitting(scene.senders.len(), area);
     for sender in scene.senders.iter().take(shown) {
@@ -144,11 +150,11 @@ fn senders(scene: &Scene, area: Rect, inks: Inks) -> Vec<Line<'static>> {
     lines
 }
 
-fn cores(scene: &Scene, area: Rect, until: u64, inks: Inks) -> Vec<Line<'static>> {
+fn cores(scene: &Scene, area: Rect, until: u64, colours: ScreenColours) -> Vec<Line<'static>> {
     let name = 10;
     let mut lines = vec![Line::styled(
         format!("{:name$}{HEAD}   busy", "core"),
-        inks.faint(),
+        colours.faint(),
     )];
     let (shown, missing) = fitting(scene.cores.len(), area);
     for (n, hands) in scene.cores.iter().take(shown) {

@@ -15,7 +15,7 @@ use crate::workload;
 
 /// What is known of a phase before it begins.
 #[derive(Debug, Clone)]
-pub struct About {
+pub struct PhaseSetup {
     /// The command, or what people call the phase.
     pub name: String,
     /// Its servers, as typed.
@@ -46,7 +46,7 @@ pub struct About {
     pub status_name: fn(u32) -> String,
 }
 
-impl About {
+impl PhaseSetup {
     /// Of a phase of a command, with servers as they were typed and the names of what they are asked.
     pub fn of(
         command: &str,
@@ -125,7 +125,7 @@ const MOST_TARGETS: usize = 256;
 /// What a phase is doing.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    pub(super) about: About,
+    pub(super) about: PhaseSetup,
     pub(super) course: LiveCourse,
     pub(super) all: Window,
     pub(super) targets: Vec<Window>,
@@ -140,7 +140,7 @@ pub struct Scene {
 
 impl Scene {
     /// Of a phase that has not begun.
-    pub fn new(about: About) -> Self {
+    pub fn new(about: PhaseSetup) -> Self {
         let targets = about.targets.len().min(MOST_TARGETS);
         Self {
             course: LiveCourse::new(about.notified),

@@ -13,7 +13,7 @@ use ratatui::backend::TestBackend;
 use record::ledger::Statuses;
 use record::notification_ledger::Stretch;
 use record::{Closed, Histogram, Lateness, Ledger, Times};
-use report::watch::{About, Plan, Scene, Sender, Shown, Stage, draw};
+use report::watch::{PhaseSetup, Plan, Scene, Sender, Shown, Stage, draw};
 
 const MS: u64 = 1_000_000;
 const SIZES: [(u16, u16); 2] = [(80, 24), (200, 60)];
@@ -31,7 +31,7 @@ fn nodes(typed: &str) -> Nodes {
     Nodes::listed(&[spec], |_| unreachable!("no file is named")).unwrap()
 }
 
-fn reading(targets: usize, sessions: u32) -> About {
+fn reading(targets: usize, sessions: u32) -> PhaseSetup {
     let nodes = nodes("nsu=urn:bench;i=1000..1099");
     let mut phase = Phase::new(Work::Read(Read::new(nodes)));
     phase.sessions = sessions;
@@ -40,7 +40,7 @@ fn reading(targets: usize, sessions: u32) -> About {
     });
     phase.duration = Some(Duration::from_secs(20));
     let urls = (0..targets).map(|n| format!("opc.tcp://line{n}.example:4840"));
-    About::of(
+    PhaseSetup::of(
         "read",
         &phase,
         urls.collect(),
@@ -166,7 +166,7 @@ fn subscriptions_show_values_messages_delays_and_what_was_lost() {
     phase.duration = Some(Duration::from_secs(60));
     let target = vec!["opc.tcp://plant:4840".to_owned()];
     let works = vec!["subscribe".to_owned()];
-    let mut scene = Scene::new(About::of("subscribe", &phase, target, works, named));
+    let mut scene = Scene::new(PhaseSetup::of("subscribe", &phase, target, works, named));
     let mut heard = Stretch::default();
     for n in 0..40 {
         let closed = Closed {
@@ -210,7 +210,7 @@ fn a_listener_has_a_row_for_each_publisher_and_group() {
     let mut phase = Phase::new(Work::Listen(Box::new(listen)));
     phase.duration = Some(Duration::from_secs(60));
     let target = vec!["opc.udp://239.0.0.1:4840".to_owned()];
-    let about = About::of("listen", &phase, target, vec!["listen".to_owned()], named);
+    let about = PhaseSetup::of("listen", &phase, target, vec!["listen".to_owned()], named);
     let mut scene = Scene::new(about);
     for n in 0..40 {
         let closed = Closed {
@@ -296,7 +296,7 @@ fn the_help_leaves_out_keys_that_do_nothing_here() {
         help: true,
         ..running(5)
     };
-    let with = |change: &dyn Fn(&mut About)| {
+    let with = |change: &dyn Fn(&mut PhaseSetup)| {
         let mut about = reading(1, 1);
         change(&mut about);
         screen(&mut Scene::new(about), &help, (80, 24))

@@ -2,7 +2,7 @@
 
 use super::{BEGIN_TIMEOUT, DOWN, Engine, MOST_DOUBLINGS, NO_LINK, TIMEOUT, UP};
 use crate::event::What;
-use crate::session::{Few, Message, SessionState, WINDOW};
+use crate::session::{Message, SessionState, SmallQueue, WINDOW};
 use crate::world::ConnectCost;
 use record::Histogram;
 
@@ -52,7 +52,7 @@ impl Engine<'_> {
         session.is_watched = false;
         session.was_away = true;
         // Its Publish requests go with it.
-        session.tokens = Few::default();
+        session.tokens = SmallQueue::default();
         session.asked.clear();
         let mut kept = Vec::new();
         while let Some(message) = session.under_way.pop() {
@@ -86,7 +86,7 @@ impl Engine<'_> {
         session.is_alive = false;
         session.life = session.life.wrapping_add(1);
         (session.works, session.waits) = (false, false);
-        session.tokens = Few::default();
+        session.tokens = SmallQueue::default();
         session.kept = Vec::new();
     }
 
@@ -217,7 +217,7 @@ impl Engine<'_> {
         let resumed = session.resumes;
         session.last_heard = now;
         if let Some(it) = &kind.publishing {
-            let mut tokens = Few::default();
+            let mut tokens = SmallQueue::default();
             (0..it.window).for_each(|_| tokens.push(now));
             session.tokens = tokens;
             if !resumed {

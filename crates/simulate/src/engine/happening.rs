@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::event::What;
 use crate::outcome::Mark;
-use crate::session::{Few, SessionState};
+use crate::session::{SessionState, SmallQueue};
 use crate::world::{Act, On};
 
 impl Engine<'_> {
@@ -94,7 +94,7 @@ impl Engine<'_> {
         for session in self.sessions_of(node) {
             self.end_subscription(session);
             let it = &mut self.sessions[session];
-            it.under_way = Few::default();
+            it.under_way = SmallQueue::default();
             it.stall = None;
             it.was_away = true;
             match (act, it.state) {

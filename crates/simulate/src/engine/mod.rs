@@ -9,7 +9,7 @@ mod summing;
 
 use std::ops::ControlFlow;
 
-use link::{HEADERS, Passage, SEGMENT};
+use link::{HEADERS, LinkDirection, SEGMENT};
 use plan::Random;
 
 use crate::event::{Event, What};
@@ -78,7 +78,7 @@ struct Node {
 /// A link, both ways.
 #[derive(Debug)]
 struct Carrier {
-    ways: [Passage; 2],
+    ways: [LinkDirection; 2],
     /// Bits per second, or none.
     rates: [Option<u64>; 2],
     /// Outages that it is in.

@@ -1,6 +1,6 @@
 //! How it begins: everybody is connected, and each publishing interval has its phase.
 
-use link::Passage;
+use link::LinkDirection;
 use plan::Random;
 use plan::unit::duration::nanos;
 
@@ -9,7 +9,7 @@ use crate::event::What;
 use crate::outcome::{Busy, LinkUse};
 use crate::queue::Queue;
 use crate::recorders::{self, Recorders};
-use crate::session::{Few, Session};
+use crate::session::{Session, SmallQueue};
 use crate::world::{Kind, Phases, World, WorldError};
 
 impl<'a> Engine<'a> {
@@ -54,7 +54,7 @@ impl<'a> Engine<'a> {
             for _ in 0..copies {
                 let which = self.links.len() as u64 * 2;
                 let passage =
-                    |direction, way| Passage::new(direction, self.world.seed, which + way);
+                    |direction, way| LinkDirection::new(direction, self.world.seed, which + way);
                 self.links.push(Carrier {
                     ways: [passage(it.spec.up, 0), passage(it.spec.down, 1)],
                     rates: [it.spec.up.rate, it.spec.down.rate].map(|it| it.map(|it| it.get())),
@@ -147,7 +147,7 @@ impl<'a> Engine<'a> {
             let first = part;
             session.last_due = first;
             session.told = 0;
-            let mut tokens = Few::default();
+            let mut tokens = SmallQueue::default();
             (0..it.window).for_each(|_| tokens.push(0));
             session.tokens = tokens;
             self.recorders.all[recorder].items += u64::from(values(it.values.as_slice(), client));

@@ -31,7 +31,7 @@ pub enum What {
 pub struct Due {
     pub at: u64,
     pub number: u64,
-    pub talk: usize,
+    pub session: usize,
     /// Of which of its connections; events of one that is over are nobody's.
     pub connection: u32,
     pub what: What,

@@ -13,7 +13,7 @@ mod parties;
 mod passing;
 mod scene;
 mod secured;
-mod talk;
+mod simulated_session;
 mod world;
 
 pub use costs::{Costs, PerByte};

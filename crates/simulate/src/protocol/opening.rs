@@ -11,9 +11,9 @@ use super::world::World;
 
 impl World<'_> {
     /// TCP is there: what goes over it begins.
-    pub fn opened(&mut self, talk: usize, side: Side) {
+    pub fn opened(&mut self, session: usize, side: Side) {
         let (now, scene) = (self.now, self.scene);
-        let it = self.talk(talk);
+        let it = self.session(session);
         let is_known = match side {
             Side::Client => it.caller.is_some(),
             Side::Server => it.answering.is_some(),
@@ -36,21 +36,21 @@ impl World<'_> {
             ));
         }
         match scene.tls.as_ref().map(|tls| tls.end(side)) {
-            None if side == Side::Client => self.call_if_open(talk),
+            None if side == Side::Client => self.call_if_open(session),
             None => {}
-            Some(Err(error)) => self.end(talk, Some(format!("TLS handshake: {error}"))),
+            Some(Err(error)) => self.end(session, Some(format!("TLS handshake: {error}"))),
             Some(Ok(mut tunnel)) => {
                 let bytes = secured::taken(&mut tunnel);
-                self.talk(talk).tunnels[side.index()] = Some(tunnel);
-                self.ship(talk, side, (0.0, 0.0), bytes, None);
+                self.session(session).tunnels[side.index()] = Some(tunnel);
+                self.ship(session, side, (0.0, 0.0), bytes, None);
             }
         }
     }
 
     /// The client begins where messages can go.
-    pub fn call_if_open(&mut self, talk: usize) {
+    pub fn call_if_open(&mut self, session: usize) {
         let (now, scene) = (self.now, self.scene);
-        let it = self.talk(talk);
+        let it = self.session(session);
         let is_shut = |tunnel: &Tunnel| !tunnel.is_open();
         if it.tunnels[0].as_ref().is_some_and(is_shut) {
             return;
@@ -70,13 +70,13 @@ impl World<'_> {
             way,
             random,
         ));
-        self.go(talk, Side::Client);
+        self.go(session, Side::Client);
     }
 
     /// Bytes of TCP: chunks as they are, or what TLS makes of them.
-    pub fn take(&mut self, talk: usize, side: Side, bytes: &[u8]) -> Result<(), TunnelError> {
+    pub fn take(&mut self, session: usize, side: Side, bytes: &[u8]) -> Result<(), TunnelError> {
         let (now, scene) = (self.now, self.scene);
-        let it = self.talk(talk);
+        let it = self.session(session);
         let Some(tunnel) = &mut it.tunnels[side.index()] else {
             it.partial[side.index()].extend_from_slice(bytes);
             return Ok(());
@@ -90,20 +90,20 @@ impl World<'_> {
             Side::Client if is_shaken => {
                 let costs = &scene.client_costs;
                 let spent = (costs.verify + costs.check, costs.ask);
-                self.ship(talk, side, spent, out, Some(ProtocolStep::TlsHandshake));
+                self.ship(session, side, spent, out, Some(ProtocolStep::TlsHandshake));
             }
             Side::Client => {
-                self.ship(talk, side, (0.0, 0.0), out, None);
+                self.ship(session, side, (0.0, 0.0), out, None);
                 if before == Progress::Upgrading && after == Progress::Open {
-                    self.talk(talk).done(ProtocolStep::Upgrade, now);
-                    self.call_if_open(talk);
+                    self.session(session).done(ProtocolStep::Upgrade, now);
+                    self.call_if_open(session);
                 }
             }
             Side::Server => {
                 // Its certificate is behind a signature, which is the first that it sends.
                 let signs = after == Progress::Shaking && !out.is_empty();
                 let spent = if signs { scene.server_costs.sign } else { 0.0 };
-                self.ship(talk, side, (spent, 0.0), out, None);
+                self.ship(session, side, (spent, 0.0), out, None);
             }
         }
         Ok(())
@@ -112,7 +112,7 @@ impl World<'_> {
     /// What TLS has to say takes its time; a step of the client's is done then.
     fn ship(
         &mut self,
-        talk: usize,
+        session: usize,
         side: Side,
         (cost, wait): (f64, f64),
         bytes: Vec<u8>,
@@ -121,7 +121,7 @@ impl World<'_> {
         if bytes.is_empty() && done.is_none() {
             return;
         }
-        let at = self.occupy(talk, side, cost) + wait as u64;
-        self.plan(at, talk, What::Ships(side, bytes, done));
+        let at = self.occupy(session, side, cost) + wait as u64;
+        self.plan(at, session, What::Ships(side, bytes, done));
     }
 }

@@ -15,7 +15,7 @@ use super::framing;
 use super::parties::{Caller, Task};
 use super::scene::Scene;
 use super::secured::{self, Tls};
-use super::talk::Talk;
+use super::simulated_session::SimulatedSession;
 use crate::tcp::Line;
 
 pub struct World<'a> {
@@ -24,7 +24,7 @@ pub struct World<'a> {
     due: BinaryHeap<Reverse<Due>>,
     events: u64,
     numbers: u64,
-    talks: Vec<Talk>,
+    sessions: Vec<SimulatedSession>,
     /// Until when each core of the server is busy.
     cores: Vec<u64>,
     pub(super) now: u64,
@@ -41,7 +41,7 @@ impl<'a> World<'a> {
             due: BinaryHeap::new(),
             events: 0,
             numbers: 0,
-            talks: Vec::new(),
+            sessions: Vec::new(),
             cores: vec![0; scene.server.cores.max(1)],
             now: 0,
         }
@@ -50,8 +50,9 @@ impl<'a> World<'a> {
     /// A session begins at a time.
     pub fn begin(&mut self, number: u32, at: u64) {
         let discovers = self.scene.client.discovers;
-        self.talks.push(Talk::new(number, discovers, at));
-        self.plan(at, self.talks.len() - 1, What::Begins);
+        self.sessions
+            .push(SimulatedSession::new(number, discovers, at));
+        self.plan(at, self.sessions.len() - 1, What::Begins);
     }
 
     /// Bytes on the line so far, up and down.
@@ -65,11 +66,11 @@ impl<'a> World<'a> {
 
     /// What came of all sessions.
     pub fn finish(mut self) -> Vec<SessionCourse> {
-        for talk in 0..self.talks.len() {
-            self.end(talk, Some("it was interrupted".to_owned()));
+        for session in 0..self.sessions.len() {
+            self.end(session, Some("it was interrupted".to_owned()));
         }
-        let courses = self.talks.into_iter().map(|talk| {
-            let mut course = talk.course;
+        let courses = self.sessions.into_iter().map(|session| {
+            let mut course = session.course;
             for step in &mut course.steps {
                 step.1 -= course.began;
             }
@@ -89,44 +90,48 @@ impl<'a> World<'a> {
             if self.events.is_multiple_of(LOOK) && look(self.now).is_break() {
                 break;
             }
-            let is_current = |talk: &Talk| !talk.over && talk.connection == due.connection;
-            if self.talks.get(due.talk).is_some_and(is_current) {
-                self.happen(due.talk, due.what);
+            let is_current =
+                |session: &SimulatedSession| !session.over && session.connection == due.connection;
+            if self.sessions.get(due.session).is_some_and(is_current) {
+                self.happen(due.session, due.what);
             }
         }
     }
 
-    pub(super) fn plan(&mut self, at: u64, talk: usize, what: What) {
+    pub(super) fn plan(&mut self, at: u64, session: usize, what: What) {
         self.numbers += 1;
-        let connection = self.talks.get(talk).map_or(0, |talk| talk.connection);
+        let connection = self
+            .sessions
+            .get(session)
+            .map_or(0, |session| session.connection);
         self.due.push(Reverse(Due {
             at,
             number: self.numbers,
-            talk,
+            session,
             connection,
             what,
         }));
     }
 
-    fn happen(&mut self, talk: usize, what: What) {
+    fn happen(&mut self, session: usize, what: What) {
         let now = self.now;
         match what {
             What::Begins => {
                 let timeout = nanos(self.scene.client.timeout);
-                self.plan(now.saturating_add(timeout), talk, What::GivesUp);
-                self.transmit(talk, Side::Client);
+                self.plan(now.saturating_add(timeout), session, What::GivesUp);
+                self.transmit(session, Side::Client);
             }
             What::Arrives(side, segment) => {
-                self.talk(talk).ends[side.index()].receive(now, segment);
-                self.transmit(talk, side);
-                self.deliver(talk, side);
+                self.session(session).ends[side.index()].receive(now, segment);
+                self.transmit(session, side);
+                self.deliver(session, side);
             }
             What::Timer(side) => {
-                self.talk(talk).timers[side.index()] = None;
-                self.transmit(talk, side);
+                self.session(session).timers[side.index()] = None;
+                self.transmit(session, side);
             }
             What::Takes(side, chunk) => {
-                let it = self.talk(talk);
+                let it = self.session(session);
                 match side {
                     Side::Client => {
                         if let Some(caller) = &mut it.caller {
@@ -139,44 +144,44 @@ impl<'a> World<'a> {
                         }
                     }
                 }
-                self.go(talk, side);
+                self.go(session, side);
             }
-            What::Writes(side, bytes) => self.write(talk, side, &bytes),
+            What::Writes(side, bytes) => self.write(session, side, &bytes),
             What::Ships(side, bytes, done) => {
-                self.talk(talk).put(side, &bytes);
-                self.transmit(talk, side);
+                self.session(session).put(side, &bytes);
+                self.transmit(session, side);
                 if let Some(step) = done {
-                    self.talk(talk).done(step, now);
-                    self.call_if_open(talk);
+                    self.session(session).done(step, now);
+                    self.call_if_open(session);
                 }
             }
             What::Did(task) => {
                 let mut todo = Vec::new();
-                if let Some(caller) = &mut self.talk(talk).caller {
+                if let Some(caller) = &mut self.session(session).caller {
                     caller.did(task, now, &mut todo);
                 }
-                self.plan_tasks(talk, todo);
-                self.go(talk, Side::Client);
+                self.plan_tasks(session, todo);
+                self.go(session, Side::Client);
             }
             What::Answered(answer) => {
-                if let Some(answering) = &mut self.talk(talk).answering {
+                if let Some(answering) = &mut self.session(session).answering {
                     answering.did(answer, now);
                 }
-                self.go(talk, Side::Server);
+                self.go(session, Side::Server);
             }
             What::Deadline => {
-                let it = self.talk(talk);
+                let it = self.session(session);
                 it.deadline = None;
                 if let Some(caller) = &mut it.caller {
                     caller.let_time_pass(now);
                 }
-                self.go(talk, Side::Client);
+                self.go(session, Side::Client);
             }
             What::GivesUp => {
-                let it = self.talk(talk);
+                let it = self.session(session);
                 if it.caller.is_none() {
                     let why = format!("{}: no answer in time", it.doing().name());
-                    self.end(talk, Some(why));
+                    self.end(session, Some(why));
                 }
             }
         }
@@ -186,15 +191,15 @@ impl<'a> World<'a> {
         clippy::indexing_slicing,
         reason = "events name sessions that there are"
     )]
-    pub(super) fn talk(&mut self, talk: usize) -> &mut Talk {
-        &mut self.talks[talk]
+    pub(super) fn session(&mut self, session: usize) -> &mut SimulatedSession {
+        &mut self.sessions[session]
     }
 
     /// When a side has done work of this session, which begins now or when it has done what it had before.
-    pub(super) fn occupy(&mut self, talk: usize, side: Side, cost: f64) -> u64 {
+    pub(super) fn occupy(&mut self, session: usize, side: Side, cost: f64) -> u64 {
         let now = self.now;
         let cost = cost.round() as u64;
-        let begins = self.talk(talk).busy[side.index()].max(now);
+        let begins = self.session(session).busy[side.index()].max(now);
         let core = match side {
             Side::Server if cost > 0 => self.cores.iter_mut().min(),
             _ => None,
@@ -206,60 +211,60 @@ impl<'a> World<'a> {
             }
             None => begins + cost,
         };
-        self.talk(talk).busy[side.index()] = ends;
+        self.session(session).busy[side.index()] = ends;
         ends
     }
 
     /// What TCP has to send now.
-    fn transmit(&mut self, talk: usize, side: Side) {
+    fn transmit(&mut self, session: usize, side: Side) {
         let now = self.now;
         let way = match side {
             Side::Client => Way::Up,
             Side::Server => Way::Down,
         };
-        while let Some(segment) = self.talk(talk).ends[side.index()].poll(now) {
+        while let Some(segment) = self.session(session).ends[side.index()].poll(now) {
             for at in self.line.carry(now, way, &segment) {
-                self.plan(at, talk, What::Arrives(side.other(), segment.clone()));
+                self.plan(at, session, What::Arrives(side.other(), segment.clone()));
             }
         }
-        let it = self.talk(talk);
+        let it = self.session(session);
         let due = it.ends[side.index()].deadline();
         let timer = &mut it.timers[side.index()];
         if let Some(due) = due
             && timer.is_none_or(|planned| due < planned)
         {
             *timer = Some(due);
-            self.plan(due, talk, What::Timer(side));
+            self.plan(due, session, What::Timer(side));
         }
     }
 
     /// What TCP has brought.
-    fn deliver(&mut self, talk: usize, side: Side) {
+    fn deliver(&mut self, session: usize, side: Side) {
         let scene = self.scene;
-        if self.talk(talk).ends[side.index()].is_open() {
-            self.opened(talk, side);
+        if self.session(session).ends[side.index()].is_open() {
+            self.opened(session, side);
         }
-        while let Some(bytes) = self.talk(talk).ends[side.index()].read() {
-            if let Err(error) = self.take(talk, side, &bytes) {
-                let why = format!("{}: {error}", self.talk(talk).doing().name());
-                return self.end(talk, Some(why));
+        while let Some(bytes) = self.session(session).ends[side.index()].read() {
+            if let Err(error) = self.take(session, side, &bytes) {
+                let why = format!("{}: {error}", self.session(session).doing().name());
+                return self.end(session, Some(why));
             }
         }
-        while let Some((header, chunk)) = self.next_chunk(talk, side) {
+        while let Some((header, chunk)) = self.next_chunk(session, side) {
             let costs = match side {
                 Side::Client => &scene.client_costs,
                 Side::Server => &scene.server_costs,
             };
-            let protection = self.talk(talk).protection(scene);
+            let protection = self.session(session).protection(scene);
             let blocks = self.blocks(&header, side.other(), protection);
             let cost = framing::receiving(costs, &header, blocks, protection);
-            let at = self.occupy(talk, side, cost);
-            self.plan(at, talk, What::Takes(side, chunk));
+            let at = self.occupy(session, side, cost);
+            self.plan(at, session, What::Takes(side, chunk));
         }
     }
 
-    fn next_chunk(&mut self, talk: usize, side: Side) -> Option<(Header, Vec<u8>)> {
-        let it = self.talk(talk);
+    fn next_chunk(&mut self, session: usize, side: Side) -> Option<(Header, Vec<u8>)> {
+        let it = self.session(session);
         let around = *it.around[side.index()].front()?;
         let partial = &mut it.partial[side.index()];
         let (header, size) = framing::first(partial.get(around..)?)?;
@@ -291,9 +296,9 @@ impl<'a> World<'a> {
     }
 
     /// A side deals with all that it has.
-    pub(super) fn go(&mut self, talk: usize, side: Side) {
+    pub(super) fn go(&mut self, session: usize, side: Side) {
         let now = self.now;
-        let it = self.talk(talk);
+        let it = self.session(session);
         match side {
             Side::Client => {
                 let Some(caller) = &mut it.caller else {
@@ -301,10 +306,10 @@ impl<'a> World<'a> {
                 };
                 let mut todo = Vec::new();
                 caller.advance(now, &mut todo);
-                self.plan_tasks(talk, todo);
-                self.flush(talk, side);
-                self.look_at_deadlines(talk);
-                self.end_if_over(talk);
+                self.plan_tasks(session, todo);
+                self.flush(session, side);
+                self.look_at_deadlines(session);
+                self.end_if_over(session);
             }
             Side::Server => {
                 let Some(answering) = &mut it.answering else {
@@ -313,24 +318,24 @@ impl<'a> World<'a> {
                 let mut todo = Vec::new();
                 answering.advance(now, &mut todo);
                 for (cost, wait, answer) in todo {
-                    let at = self.occupy(talk, side, cost) + wait as u64;
-                    self.plan(at, talk, What::Answered(answer));
+                    let at = self.occupy(session, side, cost) + wait as u64;
+                    self.plan(at, session, What::Answered(answer));
                 }
-                self.flush(talk, side);
+                self.flush(session, side);
             }
         }
     }
 
-    fn plan_tasks(&mut self, talk: usize, todo: Vec<(f64, f64, Task)>) {
+    fn plan_tasks(&mut self, session: usize, todo: Vec<(f64, f64, Task)>) {
         for (cost, wait, task) in todo {
-            let at = self.occupy(talk, Side::Client, cost) + wait as u64;
-            self.plan(at, talk, What::Did(task));
+            let at = self.occupy(session, Side::Client, cost) + wait as u64;
+            self.plan(at, session, What::Did(task));
         }
     }
 
-    fn look_at_deadlines(&mut self, talk: usize) {
+    fn look_at_deadlines(&mut self, session: usize) {
         let now = self.now;
-        let it = self.talk(talk);
+        let it = self.session(session);
         let due = it
             .caller
             .as_mut()
@@ -339,14 +344,14 @@ impl<'a> World<'a> {
             && it.deadline.is_none_or(|planned| due < planned)
         {
             it.deadline = Some(due);
-            self.plan(due, talk, What::Deadline);
+            self.plan(due, session, What::Deadline);
         }
     }
 
     /// What a side has to say takes its time to be made.
-    fn flush(&mut self, talk: usize, side: Side) {
+    fn flush(&mut self, session: usize, side: Side) {
         let scene = self.scene;
-        let it = self.talk(talk);
+        let it = self.session(session);
         let protection = it.protection(scene);
         let bytes = match (side, &mut it.caller, &mut it.answering) {
             (Side::Client, Some(caller), _) => taken(caller.connection().pending().to_vec(), |n| {
@@ -371,18 +376,18 @@ impl<'a> World<'a> {
             framing::sending(costs, &header, blocks, protection)
         });
         let cost = cost.sum();
-        let at = self.occupy(talk, side, cost);
+        let at = self.occupy(session, side, cost);
         if side == Side::Client {
-            self.talk(talk).making += 1;
+            self.session(session).making += 1;
         }
-        self.plan(at, talk, What::Writes(side, bytes));
+        self.plan(at, session, What::Writes(side, bytes));
     }
 
-    fn write(&mut self, talk: usize, side: Side, bytes: &[u8]) {
+    fn write(&mut self, session: usize, side: Side, bytes: &[u8]) {
         let (now, scene) = (self.now, self.scene);
         let envelope = scene.envelope;
         let shares = scene.tls.as_ref().and_then(Tls::shared_channel).is_some();
-        let it = self.talk(talk);
+        let it = self.session(session);
         let Some(step) = it.caller.as_ref().map(Caller::doing) else {
             return;
         };
@@ -426,42 +431,42 @@ impl<'a> World<'a> {
             }
         }
         if let Some(error) = failed {
-            return self.end(talk, Some(format!("{}: {error}", step.name())));
+            return self.end(session, Some(format!("{}: {error}", step.name())));
         }
-        self.transmit(talk, side);
-        self.end_if_over(talk);
+        self.transmit(session, side);
+        self.end_if_over(session);
     }
 
     /// The client has left, or failed.
-    fn end_if_over(&mut self, talk: usize) {
+    fn end_if_over(&mut self, session: usize) {
         let now = self.now;
-        let it = self.talk(talk);
+        let it = self.session(session);
         let Some(caller) = it.caller.as_mut().filter(|it| it.is_ended()) else {
             return;
         };
         if caller.has_failed() {
-            return self.end(talk, None);
+            return self.end(session, None);
         }
         if it.making > 0 {
             return;
         }
         caller.wrote_last(now);
         if !it.discovers {
-            return self.end(talk, None);
+            return self.end(session, None);
         }
         // Now the connection that this was for.
-        let it = self.talk(talk);
+        let it = self.session(session);
         it.close();
         it.connect_again(now);
-        self.happen(talk, What::Begins);
+        self.happen(session, What::Begins);
     }
 
-    pub(super) fn end(&mut self, talk: usize, why: Option<String>) {
+    pub(super) fn end(&mut self, session: usize, why: Option<String>) {
         let now = self.now;
-        if self.talk(talk).over {
+        if self.session(session).over {
             return;
         }
-        let it = self.talk(talk);
+        let it = self.session(session);
         it.close();
         it.over = true;
         it.course.ended = now;

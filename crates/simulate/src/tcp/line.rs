@@ -1,13 +1,13 @@
 //! The link that all connections share.
 
-use link::{Outcome, Passage, Spec, Way};
+use link::{LinkDirection, Outcome, Spec, Way};
 
 use super::Segment;
 
 /// Both directions of a link, for segments of any number of connections.
 #[derive(Debug)]
 pub struct Line {
-    passages: [Passage; 2],
+    passages: [LinkDirection; 2],
     carried: [Carried; 2],
 }
 
@@ -25,7 +25,7 @@ pub struct Carried {
 impl Line {
     /// A link; `which` tells those of one seed apart.
     pub fn new(spec: Spec, seed: u64, which: u64) -> Self {
-        let passage = |direction, way| Passage::new(direction, seed, 2 * which + way);
+        let passage = |direction, way| LinkDirection::new(direction, seed, 2 * which + way);
         Self {
             passages: [passage(spec.up, 0), passage(spec.down, 1)],
             carried: [Carried::default(); 2],

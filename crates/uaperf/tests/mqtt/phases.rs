@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use record::Run;
-use record::run::{About, Kind, PubSub};
+use record::run::{EvidenceTopic, Kind, PubSub};
 use record::sweep::Sweep;
 
 use crate::support::broker::{Broker, OPEN};
@@ -207,7 +207,11 @@ fn brokers_that_stop_are_slow_refuse_or_are_not_there_make_no_pass() {
     let runs = measured(folder.path());
     let verdict = &runs[0].verdict;
     assert_eq!(verdict.kind, Kind::Incomplete);
-    for about in [About::Behind, About::Unanswered, About::NothingCame] {
+    for about in [
+        EvidenceTopic::Behind,
+        EvidenceTopic::Unanswered,
+        EvidenceTopic::NothingCame,
+    ] {
         assert!(verdict.about.contains(&about), "{verdict:?}");
     }
     let sent = told(&runs[0]).published.as_ref().unwrap();
@@ -244,7 +248,7 @@ fn brokers_that_stop_are_slow_refuse_or_are_not_there_make_no_pass() {
     let runs = measured(folder.path());
     let verdict = &runs[0].verdict;
     assert_eq!(verdict.kind, Kind::Incomplete, "{verdict:?}");
-    for about in [About::Outage, About::LostSessions] {
+    for about in [EvidenceTopic::Outage, EvidenceTopic::LostSessions] {
         assert!(verdict.about.contains(&about), "{verdict:?}");
     }
     let told = told(&runs[0]);

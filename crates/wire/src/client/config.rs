@@ -10,11 +10,11 @@ use crate::types::StatusCode;
 
 /// What judges the server's certificate. It may read files: it is asked in the job that signs the request.
 #[derive(Clone)]
-pub struct Vouch(Arc<Judge>);
+pub struct CertificateCheck(Arc<Judge>);
 
 type Judge = dyn Fn() -> Result<(), (StatusCode, String)> + Send + Sync;
 
-impl Vouch {
+impl CertificateCheck {
     /// Judges by this: a refusal has its status code and what a person should read.
     pub fn new(
         judge: impl Fn() -> Result<(), (StatusCode, String)> + Send + Sync + 'static,
@@ -33,9 +33,9 @@ impl Vouch {
     }
 }
 
-impl std::fmt::Debug for Vouch {
+impl std::fmt::Debug for CertificateCheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Vouch")
+        f.write_str("CertificateCheck")
     }
 }
 
@@ -54,7 +54,7 @@ pub struct Config {
     pub server: Option<Certificate>,
     /// Judges that certificate whenever the channel is opened or renewed: one that was trusted once may not be any more.
     /// None: whoever makes this answers for it as long as the connection lasts.
-    pub vouch: Option<Vouch>,
+    pub check_certificate: Option<CertificateCheck>,
     /// The lifetime to ask for.
     pub lifetime: Duration,
     /// How long the hello and the opening of the channel may take each.
@@ -80,7 +80,7 @@ impl Config {
             protection: Protection::NONE,
             identity: None,
             server: None,
-            vouch: None,
+            check_certificate: None,
             lifetime: Duration::from_secs(3600),
             timeout: Duration::from_secs(10),
             reverse: false,

@@ -17,7 +17,7 @@ mod event;
 mod in_flight;
 mod opening;
 
-pub use config::{Config, Vouch};
+pub use config::{CertificateCheck, Config};
 pub use event::Event;
 pub use in_flight::{MAX_IN_FLIGHT, RequestId};
 pub use opening::Done;

@@ -138,9 +138,10 @@ fn ask(
         step: OpeningStep::Sealing(gap),
     };
     // Before anything more is said to a server that is not trusted any more (Part 4, 6.1.3).
-    let vouch = config.vouch.clone();
+    let check_certificate = config.check_certificate.clone();
     let job = Job::new(move || {
-        let judged = vouch.map_or(Ok(()), |vouch| vouch.judge());
+        let judged =
+            check_certificate.map_or(Ok(()), |check_certificate| check_certificate.judge());
         Done(Outcome::Sealed(judged.and_then(|()| {
             let share = match policy.curve() {
                 None => Share::Nonce(request.nonce),

@@ -10,7 +10,7 @@ pub(super) type Result<T, E = JsonError> = std::result::Result<T, E>;
 
 /// What a value that was written is worth: whether its field may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Worth {
+pub(super) enum FieldValue {
     /// The null of its type.
     Null,
     /// What a missing field stands for.
@@ -19,11 +19,11 @@ pub(super) enum Worth {
     Value,
 }
 
-impl Worth {
+impl FieldValue {
     pub(super) fn unless(is_default: bool) -> Self {
         match is_default {
-            true => Worth::Default,
-            false => Worth::Value,
+            true => FieldValue::Default,
+            false => FieldValue::Value,
         }
     }
 }
@@ -115,7 +115,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a value of this kind, as an element of an array has it.
-    pub(super) fn value(&mut self, kind: Kind) -> Result<Worth> {
+    pub(super) fn value(&mut self, kind: Kind) -> Result<FieldValue> {
         self.within()?;
         match kind.shape().form {
             Form::Enumeration(..) => self.enumeration(kind),
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Part 6, 5.4.4.
-    fn enumeration(&mut self, kind: Kind) -> Result<Worth> {
+    fn enumeration(&mut self, kind: Kind) -> Result<FieldValue> {
         let value = i32::from_le_bytes(self.number()?);
         let name = match self.style {
             Style::Compact => None,
@@ -136,11 +136,11 @@ impl<'a> Writer<'a> {
             Some(name) => write!(self.out, "\"{name}_{value}\""),
             None => write!(self.out, "{value}"),
         };
-        Ok(Worth::unless(value == 0))
+        Ok(FieldValue::unless(value == 0))
     }
 
     /// Part 6, 5.4.6, with the DataType where an ExtensionObject or a message has it.
-    pub(super) fn structure(&mut self, kind: Kind, data_type: Option<u32>) -> Result<Worth> {
+    pub(super) fn structure(&mut self, kind: Kind, data_type: Option<u32>) -> Result<FieldValue> {
         let (Form::Structure(fields), Some(names)) = (kind.shape().form, kind.names()) else {
             return Err(JsonError::Type);
         };
@@ -156,13 +156,13 @@ impl<'a> Writer<'a> {
                 Field::One(kind) => self.value(kind)?,
                 Field::Many(kind) => self.array(kind)?,
             };
-            if self.style == Style::Compact && worth != Worth::Value {
+            if self.style == Style::Compact && worth != FieldValue::Value {
                 self.out.truncate(before);
             }
         }
         let is_empty = self.out.len() == begin;
         self.out.push('}');
-        Ok(Worth::unless(is_empty))
+        Ok(FieldValue::unless(is_empty))
     }
 
     /// The name of a member, with a comma before it unless it is the first of an object that began there.
@@ -176,14 +176,14 @@ impl<'a> Writer<'a> {
     }
 
     /// Part 6, 5.4.5.
-    pub(super) fn array(&mut self, kind: Kind) -> Result<Worth> {
+    pub(super) fn array(&mut self, kind: Kind) -> Result<FieldValue> {
         let count = i32::from_le_bytes(self.number()?);
         let Ok(count) = usize::try_from(count) else {
             self.out.push_str("null");
-            return Ok(Worth::Null);
+            return Ok(FieldValue::Null);
         };
         self.elements(kind, count)?;
-        Ok(Worth::Value)
+        Ok(FieldValue::Value)
     }
 
     pub(super) fn elements(&mut self, kind: Kind, count: usize) -> Result<()> {

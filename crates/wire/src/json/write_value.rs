@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::Style;
 use super::text::{write_float, write_inside, write_text, write_time};
-use super::write::{Result, Worth, Writer};
+use super::write::{FieldValue, Result, Writer};
 use crate::service::Kind;
 use crate::types::StatusCode;
 
@@ -19,12 +19,12 @@ pub(super) const DIMENSIONS: u8 = 0x40;
 pub(super) const GUID: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
 
 impl Writer<'_> {
-    pub(super) fn built_in(&mut self, kind: Kind) -> Result<Worth> {
+    pub(super) fn built_in(&mut self, kind: Kind) -> Result<FieldValue> {
         match kind {
             Kind::Boolean => {
                 let it = self.byte()? != 0;
                 self.out.push_str(if it { "true" } else { "false" });
-                Ok(Worth::unless(!it))
+                Ok(FieldValue::unless(!it))
             }
             Kind::SByte => {
                 let it = i8::from_le_bytes(self.number()?);
@@ -62,12 +62,12 @@ impl Writer<'_> {
             Kind::Float => {
                 let it = f32::from_le_bytes(self.number()?);
                 write_float(&mut self.out, f64::from(it), it);
-                Ok(Worth::unless(it.to_bits() == 0))
+                Ok(FieldValue::unless(it.to_bits() == 0))
             }
             Kind::Double => {
                 let it = f64::from_le_bytes(self.number()?);
                 write_float(&mut self.out, it, it);
-                Ok(Worth::unless(it.to_bits() == 0))
+                Ok(FieldValue::unless(it.to_bits() == 0))
             }
             Kind::DateTime => {
                 let ticks = i64::from_le_bytes(self.number()?);
@@ -75,7 +75,7 @@ impl Writer<'_> {
                     return Ok(self.null());
                 }
                 write_time(&mut self.out, ticks);
-                Ok(Worth::Value)
+                Ok(FieldValue::Value)
             }
             Kind::Guid => {
                 let bytes: [u8; 16] = self.number()?;
@@ -85,14 +85,14 @@ impl Writer<'_> {
                 self.out.push('"');
                 self.guid(&bytes);
                 self.out.push('"');
-                Ok(Worth::Value)
+                Ok(FieldValue::Value)
             }
             Kind::ByteString => {
                 let Some(bytes) = self.string()? else {
                     return Ok(self.null());
                 };
                 self.base64(bytes);
-                Ok(Worth::Value)
+                Ok(FieldValue::Value)
             }
             Kind::StatusCode => self.status(),
             Kind::NodeId | Kind::ExpandedNodeId => {
@@ -102,7 +102,7 @@ impl Writer<'_> {
                     self.out.truncate(begin);
                     return Ok(self.null());
                 }
-                Ok(Worth::Value)
+                Ok(FieldValue::Value)
             }
             Kind::QualifiedName => self.qualified_name(),
             Kind::LocalizedText => self.localized_text(),
@@ -122,24 +122,24 @@ impl Writer<'_> {
                     return Ok(self.null());
                 };
                 write_text(&mut self.out, &String::from_utf8_lossy(bytes));
-                Ok(Worth::Value)
+                Ok(FieldValue::Value)
             }
         }
     }
 
-    fn null(&mut self) -> Worth {
+    fn null(&mut self) -> FieldValue {
         self.out.push_str("null");
-        Worth::Null
+        FieldValue::Null
     }
 
-    fn plain(&mut self, it: impl Display, is_default: bool) -> Worth {
+    fn plain(&mut self, it: impl Display, is_default: bool) -> FieldValue {
         let _ = write!(self.out, "{it}");
-        Worth::unless(is_default)
+        FieldValue::unless(is_default)
     }
 
-    fn quoted(&mut self, it: impl Display, is_default: bool) -> Worth {
+    fn quoted(&mut self, it: impl Display, is_default: bool) -> FieldValue {
         let _ = write!(self.out, "\"{it}\"");
-        Worth::unless(is_default)
+        FieldValue::unless(is_default)
     }
 
     /// An object begins; where its first member will be.
@@ -148,13 +148,13 @@ impl Writer<'_> {
         self.out.len()
     }
 
-    fn end(&mut self) -> Worth {
+    fn end(&mut self) -> FieldValue {
         self.out.push('}');
-        Worth::Value
+        FieldValue::Value
     }
 
     /// An object that was begun there is null.
-    fn nothing(&mut self, begin: usize) -> Worth {
+    fn nothing(&mut self, begin: usize) -> FieldValue {
         self.out.truncate(begin.saturating_sub(1));
         self.null()
     }
@@ -176,11 +176,11 @@ impl Writer<'_> {
     }
 
     /// Part 6, 5.4.2.12: nothing of it is written for Good.
-    fn status(&mut self) -> Result<Worth> {
+    fn status(&mut self) -> Result<FieldValue> {
         let code = u32::from_le_bytes(self.number()?);
         if code == 0 {
             self.out.push_str("{}");
-            return Ok(Worth::Default);
+            return Ok(FieldValue::Default);
         }
         let _ = write!(self.out, "{{\"Code\":{code}");
         if self.style == Style::Verbose {
@@ -262,7 +262,7 @@ impl Writer<'_> {
     }
 
     /// Part 6, 5.1.12.
-    fn qualified_name(&mut self) -> Result<Worth> {
+    fn qualified_name(&mut self) -> Result<FieldValue> {
         let space = u16::from_le_bytes(self.number()?);
         let name = self.string()?;
         let Some(name) = name.or((space != 0).then_some(b"")) else {
@@ -279,11 +279,11 @@ impl Writer<'_> {
         }
         write_inside(&mut self.out, &name);
         self.out.push('"');
-        Ok(Worth::Value)
+        Ok(FieldValue::Value)
     }
 
     /// Part 6, 5.4.2.15.
-    fn localized_text(&mut self) -> Result<Worth> {
+    fn localized_text(&mut self) -> Result<FieldValue> {
         let mask = self.byte()?;
         if mask & 0x03 == 0 {
             return Ok(self.null());
@@ -300,11 +300,11 @@ impl Writer<'_> {
         }
         let is_empty = self.out.len() == begin;
         self.end();
-        Ok(Worth::unless(is_empty))
+        Ok(FieldValue::unless(is_empty))
     }
 
     /// Part 6, 5.4.2.16: as a structure where it is known, or else as the bytes that it is.
-    fn extension_object(&mut self) -> Result<Worth> {
+    fn extension_object(&mut self) -> Result<FieldValue> {
         let begin = self.out.len();
         let id = self.node_id()?;
         let encoding = self.byte()?;
@@ -321,7 +321,7 @@ impl Writer<'_> {
                 Style::Compact => Ok(self.null()),
                 Style::Verbose => {
                     self.out.push_str("{}");
-                    Ok(Worth::Default)
+                    Ok(FieldValue::Default)
                 }
             };
         }
@@ -330,7 +330,7 @@ impl Writer<'_> {
         if let (Some((kind, data_type)), Some(body), 1) = (known, body, encoding) {
             self.back(body.len());
             if self.body(kind, data_type, body.len())? {
-                return Ok(Worth::Value);
+                return Ok(FieldValue::Value);
             }
             self.take(body.len())?;
         }
@@ -363,7 +363,7 @@ impl Writer<'_> {
         let before = self.out.len();
         self.name(begin, "Value");
         if mask & ARRAY == 0 {
-            if self.value(kind)? == Worth::Null {
+            if self.value(kind)? == FieldValue::Null {
                 self.out.truncate(before);
             }
             return Ok(true);
@@ -373,7 +373,7 @@ impl Writer<'_> {
         if mask & DIMENSIONS != 0 {
             let before = self.out.len();
             self.name(begin, "Dimensions");
-            if self.array(Kind::Int32)? == Worth::Null {
+            if self.array(Kind::Int32)? == FieldValue::Null {
                 self.out.truncate(before);
             }
         }
@@ -381,7 +381,7 @@ impl Writer<'_> {
     }
 
     /// Part 6, 5.4.2.18.
-    fn data_value(&mut self) -> Result<Worth> {
+    fn data_value(&mut self) -> Result<FieldValue> {
         let mask = self.byte()?;
         let begin = self.begin();
         if mask & 0x01 != 0 {
@@ -409,14 +409,14 @@ impl Writer<'_> {
     fn member(&mut self, begin: usize, name: &str, kind: Kind) -> Result<()> {
         let before = self.out.len();
         self.name(begin, name);
-        if self.value(kind)? != Worth::Value {
+        if self.value(kind)? != FieldValue::Value {
             self.out.truncate(before);
         }
         Ok(())
     }
 
     /// Part 6, 5.4.2.13.
-    fn diagnostic_info(&mut self) -> Result<Worth> {
+    fn diagnostic_info(&mut self) -> Result<FieldValue> {
         let mask = self.byte()?;
         let begin = self.begin();
         for (flag, name) in [

@@ -33,7 +33,7 @@ pub(super) enum Request {
     /// It did not come yet.
     Awaited,
     /// The caller has been asked.
-    Trust(Box<Asked>),
+    Trust(Box<UnverifiedOpen>),
     /// It is being decrypted: nothing behind it is read before. Who protects the channel is trusted; none with policy
     /// None.
     Decrypting(Option<Parties>),
@@ -43,7 +43,7 @@ pub(super) enum Request {
 #[derive(Debug)]
 pub(super) enum Exchange {
     /// The caller has been asked about a renewal.
-    Trust(Box<Asked>),
+    Trust(Box<UnverifiedOpen>),
     /// A request to renew is being decrypted: nothing behind it is read before.
     Decrypting,
     /// The response is being signed, and its place kept free.
@@ -52,7 +52,7 @@ pub(super) enum Exchange {
 
 /// An OPN request whose certificate is to be trusted.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct UnverifiedOpen {
     head: OpenHead,
     chunk: Vec<u8>,
     parties: Parties,
@@ -68,7 +68,7 @@ impl Request {
     }
 
     /// What the caller was asked about, taken out.
-    fn asked(&mut self) -> Option<Box<Asked>> {
+    fn asked(&mut self) -> Option<Box<UnverifiedOpen>> {
         match std::mem::replace(self, Self::Awaited) {
             Self::Trust(asked) => Some(asked),
             other => {
@@ -89,7 +89,7 @@ impl Exchange {
     }
 
     /// What the caller was asked about, taken out.
-    fn asked(&mut self) -> Option<Box<Asked>> {
+    fn asked(&mut self) -> Option<Box<UnverifiedOpen>> {
         match std::mem::replace(self, Self::Decrypting) {
             Self::Trust(asked) => Some(asked),
             other => {
@@ -139,7 +139,7 @@ impl Connection {
         let Some(asked) = asked else {
             return;
         };
-        let Asked {
+        let UnverifiedOpen {
             head,
             chunk,
             parties,
@@ -388,7 +388,7 @@ impl Connection {
         }
         let parties = by.parties(own, &peer);
         let renews = known.is_some();
-        let asked = Box::new(Asked {
+        let asked = Box::new(UnverifiedOpen {
             head,
             chunk,
             parties,

@@ -28,7 +28,7 @@ pub(super) fn ask(policy: Policy) -> ExtensionObject {
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum KeyRequest {
     /// No key.
     Nothing,
     /// A key for this policy.
@@ -38,15 +38,15 @@ pub(super) enum Asked {
 }
 
 /// Reads the header of a request.
-pub(super) fn asked(header: &ExtensionObject) -> Asked {
+pub(super) fn asked(header: &ExtensionObject) -> KeyRequest {
     let uri = match value(header, POLICY) {
-        None => return Asked::Nothing,
+        None => return KeyRequest::Nothing,
         Some(Variant::String(uri)) => text(uri).unwrap_or_default(),
         Some(_) => "",
     };
     match Policy::from_uri(uri).filter(|policy| policy.curve().is_some()) {
-        Some(policy) => Asked::Key(policy),
-        None => Asked::Unknown,
+        Some(policy) => KeyRequest::Key(policy),
+        None => KeyRequest::Unknown,
     }
 }
 

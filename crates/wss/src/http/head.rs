@@ -17,7 +17,7 @@ pub enum Body {
 
 /// What a client says.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum HttpRequest {
     /// A request.
     Post(Request),
     /// Its browser wants to know whether it may.
@@ -49,7 +49,7 @@ pub struct Answer {
 }
 
 /// Reads a head that is whole.
-pub fn read_request(head: &[u8], longest: usize) -> Result<Asked, Refused> {
+pub fn read_request(head: &[u8], longest: usize) -> Result<HttpRequest, Refused> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(head) {
@@ -65,7 +65,7 @@ pub fn read_request(head: &[u8], longest: usize) -> Result<Asked, Refused> {
     }
     match request.method {
         Some("POST") => {}
-        Some("OPTIONS") if is_preflight(fields) => return Ok(Asked::Preflight),
+        Some("OPTIONS") if is_preflight(fields) => return Ok(HttpRequest::Preflight),
         _ => return Err(refused(405, "Method Not Allowed")),
     }
     // RFC 9112, 3.2.
@@ -102,7 +102,7 @@ pub fn read_request(head: &[u8], longest: usize) -> Result<Asked, Refused> {
     };
     // A URL that is named in full, or none: the host is enough to tell where the client went.
     let path = request.path.filter(|path| path.starts_with('/'));
-    Ok(Asked::Post(Request {
+    Ok(HttpRequest::Post(Request {
         media,
         body,
         expects_continue,

@@ -2,7 +2,7 @@
 
 use super::chunk::{self, BODY, Kind};
 use super::head::Body;
-use super::media::{self, Coming, Media};
+use super::media::{self, Media, PartialText};
 use super::{HttpError, Sink};
 use crate::Role;
 use crate::upgrade::{MOST_HEAD, refused};
@@ -46,7 +46,7 @@ pub struct Inward {
     /// Messages that have ended.
     count: u64,
     /// A body in JSON, which is a message only when all of it is there.
-    json: Option<Coming>,
+    json: Option<PartialText>,
     /// The handle of the last request that came so.
     handle: Option<u32>,
 }
@@ -71,7 +71,7 @@ impl Inward {
     }
 
     pub fn held(&self) -> usize {
-        self.text.len() + self.json.as_ref().map_or(0, Coming::held)
+        self.text.len() + self.json.as_ref().map_or(0, PartialText::held)
     }
 
     /// The number of the message that came in part, if one did.
@@ -109,7 +109,7 @@ impl Inward {
     ) -> Result<(), HttpError> {
         self.request = request;
         self.total = 0;
-        self.json = media.is_json().then(Coming::default);
+        self.json = media.is_json().then(PartialText::default);
         match body {
             Body::Length(length) => {
                 self.state = InwardState::Length(length);

@@ -111,7 +111,7 @@ pub fn handle(message: &[u8]) -> Option<u32> {
 
 /// A text that has come in part.
 #[derive(Debug, Default)]
-pub struct Coming {
+pub struct PartialText {
     bytes: Vec<u8>,
     /// Arrays and objects that have begun: reading takes a mark of each.
     nested: usize,
@@ -119,7 +119,7 @@ pub struct Coming {
     is_escaped: bool,
 }
 
-impl Coming {
+impl PartialText {
     /// More of it.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::Role;
 use crate::upgrade::{Refused, refused};
-use head::Asked;
+use head::HttpRequest;
 use inward::Inward;
 pub use media::Media;
 use outward::{Outward, Terms};
@@ -205,8 +205,8 @@ impl Exchange {
     fn request(&mut self, head: &[u8], sink: &mut impl Sink) -> Result<(), HttpError> {
         let asked = head::read_request(head, self.about.longest).map_err(HttpError::Refused)?;
         let request = match asked {
-            Asked::Post(request) => request,
-            Asked::Preflight => return self.preflight(),
+            HttpRequest::Post(request) => request,
+            HttpRequest::Preflight => return self.preflight(),
         };
         if self.waiting.len() >= MOST_WAITING {
             return Err(HttpError::Refused(Refused {

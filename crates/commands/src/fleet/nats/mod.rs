@@ -5,8 +5,8 @@
 //! `uaperf.TENANT.line.LOAD.*` are the two ways of the line to it, `uaperf.TENANT.inbox.*` are answers.
 
 mod login;
-mod outpost;
 mod pump;
+mod remote_agent;
 mod station;
 
 use std::io;
@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Duration, Instant, timeout_at};
 
 pub use login::is_private;
-pub use outpost::{Args, run};
+pub use remote_agent::{Args, run};
 pub use station::{Sender, Station};
 
 use self::login::Login;
@@ -30,7 +30,7 @@ const ANSWER: Duration = Duration::from_secs(1);
 
 /// An agent that waits.
 #[derive(Debug, Serialize, Deserialize)]
-struct Here {
+struct WaitingAgent {
     name: String,
     /// Of its process.
     id: String,
@@ -61,8 +61,8 @@ async fn call(
     client: &Client,
     login: &Login,
     tag: &str,
-    enough: impl Fn(&[Here]) -> bool,
-) -> anyhow::Result<Vec<Here>> {
+    enough: impl Fn(&[WaitingAgent]) -> bool,
+) -> anyhow::Result<Vec<WaitingAgent>> {
     let inbox = client.new_inbox();
     let mut answers = client.subscribe(inbox.clone()).await?;
     let subject = login.subject(&["call", tag]);
@@ -70,12 +70,12 @@ async fn call(
         .publish_with_reply(subject, inbox, Vec::new().into())
         .await?;
     let until = Instant::now() + ANSWER;
-    let mut here: Vec<Here> = Vec::new();
+    let mut here: Vec<WaitingAgent> = Vec::new();
     while !enough(&here)
         && let Ok(Some(answer)) = timeout_at(until, answers.next()).await
     {
         // A broker says so when nobody listens; whoever speaks otherwise is no agent.
-        if let Ok(it) = serde_json::from_slice::<Here>(&answer.payload)
+        if let Ok(it) = serde_json::from_slice::<WaitingAgent>(&answer.payload)
             && !here.iter().any(|other| other.id == it.id)
         {
             here.push(it);
@@ -100,7 +100,7 @@ pub fn resolved(specs: &[Spec]) -> anyhow::Result<Vec<Spec>> {
                 continue;
             };
             let here = call(&client, &login, tag, |_| false).await?;
-            let free: Vec<&Here> = here.iter().filter(|it| it.free).collect();
+            let free: Vec<&WaitingAgent> = here.iter().filter(|it| it.free).collect();
             if free.is_empty() {
                 let what = match here.len() {
                     0 => format!("no agent waits under the tag {tag}"),

@@ -12,13 +12,13 @@ use tokio::time::{Duration, timeout};
 
 use super::login::Login;
 use super::pump::{Out, pump};
-use super::{ANSWER, Claim, Claimed, Here, call, runtime};
-use crate::fleet::carrier::Came;
+use super::{ANSWER, Claim, Claimed, WaitingAgent, call, runtime};
+use crate::fleet::carrier::CarrierEvent;
 use crate::fleet::pipe::stamp;
-use crate::fleet::shelf;
+use crate::fleet::result_folder;
 
 /// What an agent says, and its end.
-type Tell = Box<dyn Fn(Came<FromAgent>) + Send>;
+type Tell = Box<dyn Fn(CarrierEvent<FromAgent>) + Send>;
 
 /// An agent that is to be had.
 struct Wanted {
@@ -66,7 +66,7 @@ impl Station {
         &mut self,
         tag: &str,
         name: &str,
-        tell: impl Fn(Came<FromAgent>) + Send + 'static,
+        tell: impl Fn(CarrierEvent<FromAgent>) + Send + 'static,
     ) -> Sender {
         let (send, out) = unbounded_channel();
         let sender = Sender(send);
@@ -116,7 +116,7 @@ impl Station {
 
 fn fail(wanted: Vec<Wanted>, why: &str) {
     for it in wanted {
-        (it.tell)(Came::End(why.to_owned()));
+        (it.tell)(CarrierEvent::End(why.to_owned()));
     }
 }
 
@@ -125,9 +125,10 @@ async fn carry(client: &Client, login: &Login, mut wanted: Vec<Wanted>) {
     while let Some(tag) = wanted.first().map(|it| it.tag.clone()) {
         let (these, others) = wanted.into_iter().partition(|it: &Wanted| it.tag == tag);
         wanted = others;
-        let free =
-            |here: &[Here], name: &str| here.iter().position(|it| it.free && it.name == name);
-        let enough = |here: &[Here]| {
+        let free = |here: &[WaitingAgent], name: &str| {
+            here.iter().position(|it| it.free && it.name == name)
+        };
+        let enough = |here: &[WaitingAgent]| {
             these
                 .iter()
                 .all(|it: &Wanted| free(here, &it.name).is_some())
@@ -155,7 +156,7 @@ async fn carry(client: &Client, login: &Login, mut wanted: Vec<Wanted>) {
                     let arrived = arrivals(it.tell);
                     lines.spawn(pump(client.clone(), messages, to, it.out, arrived));
                 }
-                Err(why) => (it.tell)(Came::End(why)),
+                Err(why) => (it.tell)(CarrierEvent::End(why)),
             }
         }
     }
@@ -166,9 +167,9 @@ async fn carry(client: &Client, login: &Login, mut wanted: Vec<Wanted>) {
 async fn take(
     client: &Client,
     login: &Login,
-    here: &Here,
+    here: &WaitingAgent,
 ) -> Result<(async_nats::Subscriber, String), String> {
-    let line = shelf::name();
+    let line = result_folder::name();
     let from = login.subject(&["line", &line, "controller"]);
     let to = login.subject(&["line", &line, "agent"]);
     let messages = client
@@ -203,7 +204,7 @@ fn arrivals(tell: Tell) -> impl FnMut(Arrived) + Send {
                 frames.push(&bytes);
                 loop {
                     match frames.poll() {
-                        Ok(Some(message)) => tell(Came::Message(message, now)),
+                        Ok(Some(message)) => tell(CarrierEvent::Message(message, now)),
                         Ok(None) => break None,
                         Err(error) => break Some(error.to_string()),
                     }
@@ -212,7 +213,7 @@ fn arrivals(tell: Tell) -> impl FnMut(Arrived) + Send {
         };
         if let Some(why) = end {
             ended = true;
-            tell(Came::End(why));
+            tell(CarrierEvent::End(why));
         }
     }
 }

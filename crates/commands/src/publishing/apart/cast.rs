@@ -11,7 +11,7 @@ use record::run::{ClockBound, Figure, Fingerprint, UsageSeries};
 use super::super::role::{OfListeners, OfPublisher};
 use super::super::watched::LOOK;
 use crate::failure::Failure;
-use crate::fleet::{Came, Roles, now_ns};
+use crate::fleet::{RoleEvent, Roles, now_ns};
 use crate::quick::live::Watcher;
 
 /// Threads of an agent are told apart in this many numbers.
@@ -58,7 +58,7 @@ impl Cast {
     /// Takes what has come, and waits for something so long at most.
     pub fn turn(&mut self, within: Duration, watcher: Option<&mut Watcher>) -> anyhow::Result<()> {
         match self.roles.next(within) {
-            Came::Progress(agent, bytes) => {
+            RoleEvent::Progress(agent, bytes) => {
                 // Progress is shown and not counted: what cannot be read is not shown.
                 let told: Vec<Progress> = unpack(&bytes).unwrap_or_default();
                 if let Some(watcher) = watcher {
@@ -68,24 +68,24 @@ impl Cast {
                     }
                 }
             }
-            Came::Results(agent, bytes) if self.publisher == Some(agent) => {
+            RoleEvent::Results(agent, bytes) if self.publisher == Some(agent) => {
                 let (published, resources, machine) = OfPublisher::read(&bytes)?;
                 self.published = Some(published);
                 self.resources = resources;
                 self.machine = Some(machine);
             }
-            Came::Results(agent, bytes) => {
+            RoleEvent::Results(agent, bytes) => {
                 if let Some(place) = self.heard.get_mut(agent) {
                     *place = Some(unpack(&bytes)?);
                 }
             }
-            Came::Gone(agent) => {
+            RoleEvent::Gone(agent) => {
                 if let Some(gone) = self.gone.get_mut(agent) {
                     *gone = true;
                 }
             }
-            Came::Nothing => {}
-            Came::Over => self.over = true,
+            RoleEvent::Nothing => {}
+            RoleEvent::Over => self.over = true,
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ pub fn begun(cast: &mut Cast, agent: usize, control: &Control) -> anyhow::Result
             return Err(Failure::interrupted().into());
         }
         match cast.roles.next(LOOK) {
-            Came::Progress(from, bytes) if from == agent => {
+            RoleEvent::Progress(from, bytes) if from == agent => {
                 let there: u64 = unpack(&bytes)?;
                 let band = cast.ahead(Some(agent), now_ns());
                 let middle = band.ok_or_else(|| {
@@ -156,13 +156,13 @@ pub fn begun(cast: &mut Cast, agent: usize, control: &Control) -> anyhow::Result
                 })?;
                 return Ok(there.saturating_add_signed(-(middle.middle() as i64)));
             }
-            Came::Gone(from) if from == agent => return Err(cast.roles.failed(agent).into()),
-            Came::Gone(from) => {
+            RoleEvent::Gone(from) if from == agent => return Err(cast.roles.failed(agent).into()),
+            RoleEvent::Gone(from) => {
                 if let Some(gone) = cast.gone.get_mut(from) {
                     *gone = true;
                 }
             }
-            Came::Over => return Err(cast.roles.failed(agent).into()),
+            RoleEvent::Over => return Err(cast.roles.failed(agent).into()),
             _ => {}
         }
     }

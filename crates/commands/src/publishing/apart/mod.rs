@@ -13,8 +13,8 @@ use plan::{Phase, Work};
 use record::run::{Host, Run};
 
 use super::broker::Url;
-use super::hearing::{length, now};
-use super::phase::Asked;
+use super::listener_display::{length, now};
+use super::phase::PubSubCommand;
 use super::publisher::Publisher;
 use crate::fleet::{Roles, Spec, now_ns};
 use crate::global::Global;
@@ -22,7 +22,7 @@ use crate::quick::usage::UsageWatch;
 use cast::{Cast, begun};
 use sides::{PhaseWatched, Whole, hear_here, hear_there};
 
-impl Asked {
+impl PubSubCommand {
     /// Whether somebody is on another host.
     pub(super) fn is_apart(&self) -> bool {
         self.publish_on.is_some() || !self.listen_on.is_empty()

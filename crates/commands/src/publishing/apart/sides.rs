@@ -10,7 +10,7 @@ use record::Tally;
 
 use super::super::broker::Url;
 use super::super::carried_out::{Open, Secured, knowledge};
-use super::super::hearing::{Hearing, Outcome, length, now};
+use super::super::listener_display::{Hearing, Outcome, length, now};
 use super::super::publisher::Publisher;
 use super::super::watched::LOOK;
 use super::cast::{Cast, bound, refused};

@@ -5,12 +5,12 @@ use plan::{Phase, Work};
 
 use super::super::broker::{Secret, Url};
 use super::super::carried_out::{Secured, words};
-use super::super::hearing::length;
-use super::super::phase::Asked;
+use super::super::listener_display::length;
+use super::super::phase::PubSubCommand;
 use crate::failure::Failure;
 use crate::fleet::{Listens, Publishes, Role};
 
-impl Asked {
+impl PubSubCommand {
     /// What agents are to do, and how many of it.
     pub(super) fn tasks(
         &self,

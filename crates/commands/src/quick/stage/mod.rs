@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use load::engine::{Control, Progress};
 use load::pubsub::Sender;
 use plan::{Arrival, Phase};
-use report::watch::{self, About, Plan, Scene};
+use report::watch::{self, PhaseSetup, Plan, Scene};
 
 /// One for the program: phases come and go.
 static STAGE: OnceLock<Stage> = OnceLock::new();
@@ -85,7 +85,7 @@ pub fn plan(plan: Plan) {
 
 impl Act {
     /// A phase begins, if anybody is to see it.
-    pub fn begin(about: About, phase: &Phase, control: &Control) -> Option<Self> {
+    pub fn begin(about: PhaseSetup, phase: &Phase, control: &Control) -> Option<Self> {
         let stage = STAGE.get()?;
         let sessions = u64::from(phase.sessions) * about.targets.len() as u64;
         let inner = Arc::new(Inner {

@@ -7,7 +7,7 @@ use plan::unit::duration::nanos;
 use record::run::{Figure, GapOf, LinkUsage, Means, Source, Usage, UsageSeries};
 
 use super::detail;
-use crate::elsewhere::{Known, Point, SampleCourse};
+use crate::remote_watch::{Known, Point, SampleCourse};
 
 /// Over a window of a phase that began at `began`.
 pub fn series(

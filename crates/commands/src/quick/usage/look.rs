@@ -46,7 +46,7 @@ impl Look {
 }
 
 /// Who looks.
-pub(super) struct Looker {
+pub(super) struct UsageSampler {
     processes: Vec<Process>,
     /// For looks that are no closer ones.
     pulses: Vec<Option<Pulse>>,
@@ -65,7 +65,7 @@ const CLOSER: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 /// A closer look may take one part of so many of the time until the next one.
 const PART: u32 = 200;
 
-impl Looker {
+impl UsageSampler {
     pub fn new(
         processes: Vec<Process>,
         (host, counted): (bool, bool),

@@ -16,11 +16,11 @@ use observe::{Limit, Process, Tree, name_of, thread_cpu};
 use plan::unit::duration::nanos;
 use record::run::{Figure, Observing};
 
-use self::look::{Look, Looker};
+use self::look::{Look, UsageSampler};
 pub use self::observed::{Level, ObservedUsage};
 pub use self::options::Args;
 pub use self::wide::Ends;
-use crate::elsewhere::Elsewhere;
+use crate::remote_watch::RemoteWatch;
 
 /// At first; it doubles whenever there are too many looks.
 const EVERY: Duration = Duration::from_millis(100);
@@ -34,7 +34,7 @@ const SERVER: usize = 1;
 
 /// What is to be watched.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct WatchTargets {
     /// The server's process, if it is one of this machine.
     pub server: Option<Process>,
     /// Whether that was named by who runs this, and not found out.
@@ -46,7 +46,7 @@ pub struct Asked {
     /// What the kernel and the processor count of each process, too.
     pub counters: bool,
     /// What is looked at on other hosts.
-    pub far: Vec<Elsewhere>,
+    pub far: Vec<RemoteWatch>,
     /// Whether anything was to be observed beyond what is always looked at.
     pub observes: bool,
     /// Time between two looks, if that was said.
@@ -75,12 +75,12 @@ impl Who {
 pub struct UsageWatch {
     stop: Sender<()>,
     thread: JoinHandle<ObservedUsage>,
-    far: Vec<Elsewhere>,
+    far: Vec<RemoteWatch>,
 }
 
 impl UsageWatch {
     /// Begins.
-    pub fn start(mut asked: Asked) -> std::io::Result<Self> {
+    pub fn start(mut asked: WatchTargets) -> std::io::Result<Self> {
         let (stop, stopped) = channel();
         let far = std::mem::take(&mut asked.far);
         let mut who = vec![Who {
@@ -102,7 +102,7 @@ impl UsageWatch {
             None => (EVERY, MOST),
         };
         let server = server.and_then(|it| it.pid);
-        let looker = Looker::new(
+        let sampler = UsageSampler::new(
             processes,
             (asked.host, asked.counters),
             every < EVERY,
@@ -110,7 +110,7 @@ impl UsageWatch {
         );
         let (named, observes) = (asked.named, asked.observes);
         let watch = move || {
-            let (looks, cost) = watch(looker, every, most, |wait| {
+            let (looks, cost) = watch(sampler, every, most, |wait| {
                 // Anything but a timeout ends it.
                 stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout)
             });
@@ -152,13 +152,13 @@ impl UsageWatch {
 
 /// Looks at each interval while waiting goes on; then once more.
 fn watch(
-    mut looker: Looker,
+    mut sampler: UsageSampler,
     mut every: Duration,
     most: usize,
     wait: impl Fn(Duration) -> bool,
 ) -> (Vec<Look>, Observing) {
     let (began, before) = (Instant::now(), thread_cpu());
-    let mut looks = vec![looker.look(true)];
+    let mut looks = vec![sampler.look(true)];
     let (mut taken, mut closely, mut missed) = (1, 1, 0);
     let mut next = Instant::now() + every;
     loop {
@@ -169,7 +169,7 @@ fn watch(
             missed += 1;
         }
         let goes_on = wait(next.saturating_duration_since(now));
-        let look = looker.look(!goes_on);
+        let look = sampler.look(!goes_on);
         taken += 1;
         closely += u64::from(look.close.is_some());
         looks.push(look);

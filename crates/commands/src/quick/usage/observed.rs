@@ -9,7 +9,7 @@ use record::run::{CounterUsage, Figure, Means, Observing, Usage, UsageSeries};
 use super::look::{Close, Look};
 use super::wide::Wide;
 use super::{SERVER, Who, course, detail, far, wide};
-use crate::elsewhere::{Known, SampleCourse};
+use crate::remote_watch::{Known, SampleCourse};
 
 /// What was seen.
 pub struct ObservedUsage {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use observe::Process;
 
-use super::Asked;
-use crate::elsewhere::{Elsewhere, HOST, Site};
+use super::WatchTargets;
 use crate::failure::Failure;
+use crate::remote_watch::{HOST, RemoteWatch, Site};
 use crate::watch;
 
 /// What is observed on this machine meanwhile.
@@ -37,7 +37,7 @@ const FAR: Duration = Duration::from_secs(1);
 
 impl Args {
     /// What is watched, where this server was named or not. Nothing that cannot be watched is left out silently.
-    pub fn asked(&self) -> anyhow::Result<Asked> {
+    pub fn asked(&self) -> anyhow::Result<WatchTargets> {
         let server =
             match self.server_pid {
                 Some(pid) => Some(Process::of(pid).map_err(|why| {
@@ -45,13 +45,13 @@ impl Args {
                 })?),
                 None => None,
             };
-        let mut asked = Asked {
+        let mut asked = WatchTargets {
             named: server.is_some(),
             server,
             every: self.observe_interval,
             observes: !self.observe.is_empty() || self.observe_interval.is_some() || self.counters,
             counters: self.counters,
-            ..Asked::default()
+            ..WatchTargets::default()
         };
         for typed in &self.observe {
             let typed = typed.trim();
@@ -62,7 +62,7 @@ impl Args {
             if let Some(site) = Site::read(typed) {
                 let site = site.map_err(|why| Failure::usage(format!("--observe: {why}")))?;
                 let every = self.observe_interval.unwrap_or(FAR);
-                let opened = Elsewhere::open(&site, every);
+                let opened = RemoteWatch::open(&site, every);
                 asked
                     .far
                     .push(opened.map_err(|error| error.context("--observe"))?);
@@ -80,7 +80,7 @@ impl Args {
     }
 }
 
-impl Asked {
+impl WatchTargets {
     /// With the server's process where that was found out meanwhile. One that is observed is not watched twice.
     pub fn with_server(mut self, found: Option<Process>) -> Self {
         self.server = self.server.or(found);

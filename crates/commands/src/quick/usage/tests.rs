@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use super::*;
 
-fn own(is_fast: bool) -> Looker {
-    Looker::new(vec![Process::own()], (false, false), is_fast, None)
+fn own(is_fast: bool) -> UsageSampler {
+    UsageSampler::new(vec![Process::own()], (false, false), is_fast, None)
 }
 
 /// So many waits, and then the end.
@@ -67,12 +67,12 @@ fn a_window_has_threads_by_name_means_and_what_closer_looks_tell() {
         }
     });
     let began = Instant::now();
-    let watch = UsageWatch::start(Asked {
+    let watch = UsageWatch::start(WatchTargets {
         server: Some(Process::of(std::process::id()).unwrap()),
         observes: true,
         host: true,
         every: Some(Duration::from_millis(10)),
-        ..Asked::default()
+        ..WatchTargets::default()
     });
     std::thread::sleep(Duration::from_millis(1600));
     let seen = watch.unwrap().finish().unwrap();

@@ -7,11 +7,11 @@ use tracing::{info, warn};
 use wire::channel::ChannelError;
 use wire::time::Now;
 
-use super::super::host::{Errand, Host, Mail, Reopened};
+use super::super::host::{Host, Mail, Reopened, SlowTask};
 use super::super::reports::Loss;
 use super::super::seat::{Coalescing, MOST_ROOM, Seat, recorder};
 use super::EventLoop;
-use crate::transport::{Got, unix_nanos};
+use crate::transport::{ReadOutcome, unix_nanos};
 
 impl<H: Host> EventLoop<H> {
     /// Fewer answers will come than a socket that rings for several waits for.
@@ -73,9 +73,9 @@ impl<H: Host> EventLoop<H> {
             let room = seat.room;
             let space = seat.lane.connection().space(room);
             let (bytes, more, stamp) = match self.host.read(&mut seat.socket, space) {
-                Ok(Got::Bytes { n, more, stamp }) => (n, more, stamp),
-                Ok(Got::Nothing) => return any,
-                Ok(Got::End) => {
+                Ok(ReadOutcome::Bytes { n, more, stamp }) => (n, more, stamp),
+                Ok(ReadOutcome::Nothing) => return any,
+                Ok(ReadOutcome::End) => {
                     seat.lane
                         .connection()
                         .lost("the server closed the connection");
@@ -132,7 +132,7 @@ impl<H: Host> EventLoop<H> {
         seat.learn(&mut self.host, bytes, answers, self.settings.coalesce);
         if let Some(job) = seat.lane.connection().poll_job() {
             seat.busy = true;
-            self.host.submit(Errand::Job(n, job));
+            self.host.submit(SlowTask::Job(n, job));
         }
         if let Some(error) = ended {
             self.lost(n, t, &error);
@@ -163,7 +163,7 @@ impl<H: Host> EventLoop<H> {
             back: false,
         });
         if self.settings.reconnect && self.ended.is_none() && !seat.lane.is_spent() {
-            self.host.submit(Errand::Reopen(n, seat.index));
+            self.host.submit(SlowTask::Reopen(n, seat.index));
         }
     }
 
@@ -228,7 +228,7 @@ impl<H: Host> EventLoop<H> {
         if let Some(seat) = self.seats.get(n).filter(|seat| !seat.alive)
             && self.ended.is_none()
         {
-            self.host.submit(Errand::Reopen(n, seat.index));
+            self.host.submit(SlowTask::Reopen(n, seat.index));
         }
     }
 }

@@ -17,7 +17,7 @@ use super::{connect, items, nodes};
 use crate::access::Leaving;
 
 /// What became of something that a client did beside its rounds.
-pub enum Did {
+pub enum ActOutcome {
     /// Nothing to tell.
     Well,
     /// Its session is lost.
@@ -29,15 +29,15 @@ const SOMETIMES: Duration = Duration::from_secs(30);
 
 impl<'a> Client<'a> {
     /// Does what is due at this time. `free`: since when it could have been begun.
-    pub async fn act(&mut self, course: &'a RoundsShared<'a>, at: u64, free: u64) -> Did {
+    pub async fn act(&mut self, course: &'a RoundsShared<'a>, at: u64, free: u64) -> ActOutcome {
         if self.round_at == Some(at) {
             return self.round(course, at, free).await;
         }
         self.leave(course).await;
-        Did::Well
+        ActOutcome::Well
     }
 
-    async fn round(&mut self, course: &'a RoundsShared<'a>, planned: u64, free: u64) -> Did {
+    async fn round(&mut self, course: &'a RoundsShared<'a>, planned: u64, free: u64) -> ActOutcome {
         self.source.pop();
         if planned >= course.settings.warmup_ns {
             self.left -= 1;
@@ -68,7 +68,7 @@ impl<'a> Client<'a> {
                 recorder.cut(target, &round.notes);
             }
             self.round_at = None;
-            return Did::Well;
+            return ActOutcome::Well;
         }
         let completed = course.t();
         // Of requests that went well, an operation may not have.
@@ -98,8 +98,8 @@ impl<'a> Client<'a> {
         self.round_at = None;
         self.stays(course, completed).await;
         match self.session.is_none() && had {
-            true => Did::Lost(came.err().unwrap_or(StatusCode::Good).to_string()),
-            false => Did::Well,
+            true => ActOutcome::Lost(came.err().unwrap_or(StatusCode::Good).to_string()),
+            false => ActOutcome::Well,
         }
     }
 
@@ -153,10 +153,10 @@ impl<'a> Client<'a> {
     }
 
     /// Lets the server hear from it.
-    pub async fn keep(&mut self, course: &RoundsShared<'_>) -> Did {
+    pub async fn keep(&mut self, course: &RoundsShared<'_>) -> ActOutcome {
         self.keep_at = None;
         let Some(session) = &mut self.session else {
-            return Did::Well;
+            return ActOutcome::Well;
         };
         if let Some(kept) = course.kept.get(self.seat.target as usize) {
             kept.fetch_add(1, Ordering::Relaxed);
@@ -166,10 +166,10 @@ impl<'a> Client<'a> {
             if let Some(storm) = &course.storm {
                 storm.lost();
             }
-            return Did::Lost(error.to_string());
+            return ActOutcome::Lost(error.to_string());
         }
         self.rest(course);
-        Did::Well
+        ActOutcome::Well
     }
 
     /// Writes down what fell due while others had their turn, and is not done any more.

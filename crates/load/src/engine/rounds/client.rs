@@ -11,7 +11,7 @@ use super::super::source::Source;
 use super::super::target::Target;
 use super::course;
 use super::user::User;
-use crate::access::{Absent, Session};
+use crate::access::{DetachedSession, Session};
 use crate::transport::CallError;
 use crate::work::Prepared;
 
@@ -25,7 +25,7 @@ pub struct Client<'a> {
     /// Its session, while it has one.
     pub session: Option<Session>,
     /// Its session, while it has no connection.
-    pub absent: Option<Box<Absent>>,
+    pub detached: Option<Box<DetachedSession>>,
     /// The names of the sessions that it was given before and behind rounds; those that it comes and goes
     /// with are no use to a witness.
     pub ids: Vec<NodeId>,
@@ -54,7 +54,7 @@ impl<'a> Client<'a> {
             target,
             work: &phase.work,
             session: None,
-            absent: None,
+            detached: None,
             ids: Vec::new(),
             prepared,
             user: phase
@@ -91,7 +91,7 @@ impl<'a> Client<'a> {
     /// Opens a session, outside of the figures.
     pub async fn open(&mut self) -> Result<(), SessionError> {
         let opened = self.target.open_as(self.seat.index as usize).await?;
-        self.absent = None;
+        self.detached = None;
         if self.begins_open() {
             self.ids.push(opened.id());
         }

@@ -23,7 +23,7 @@ pub async fn round(
     plan: &Connect,
     round: &mut Round<'_>,
 ) -> Result<(), StatusCode> {
-    if plan.kind.begins_open() && client.session.is_none() && client.absent.is_none() {
+    if plan.kind.begins_open() && client.session.is_none() && client.detached.is_none() {
         client.open().await.map_err(|error| error.status())?;
     }
     let session = match plan.kind {
@@ -61,23 +61,23 @@ async fn open(client: &Client<'_>, round: &mut Round<'_>) -> Result<Session, Sta
 /// Drops the socket as a broken cable does, and brings the session back over a new channel.
 async fn come_back(client: &mut Client<'_>, round: &mut Round<'_>) -> Result<Session, StatusCode> {
     if let Some(session) = client.session.take() {
-        let (socket, connection, absent) = session.take_apart();
+        let (socket, connection, detached) = session.take_apart();
         drop((socket, connection));
-        client.absent = Some(Box::new(absent));
+        client.detached = Some(Box::new(detached));
     }
-    let Some(absent) = client.absent.take() else {
+    let Some(detached) = client.detached.take() else {
         return Err(StatusCode::BadSessionIdInvalid);
     };
     let (access, opening) = (&client.target.access, &client.target.opening);
     let (began, mut steps) = (round.t(), Steps::new());
     let index = client.seat.index as usize;
-    let back = access.resume_in_turn(index, opening, *absent, &mut steps);
+    let back = access.resume_in_turn(index, opening, *detached, &mut steps);
     let back = back.await;
     let failed = back.as_ref().err().map(|(error, _)| error.status());
     let order = order(access, opening, &[TransportStep::ActivateSession]);
     note(round, access, began, &steps, &order, failed);
-    back.map_err(|(error, absent)| {
-        client.absent = absent;
+    back.map_err(|(error, detached)| {
+        client.detached = detached;
         error.status()
     })
 }

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use plan::Seat;
 
 use super::super::reports::Loss;
-use super::act::Did;
+use super::act::ActOutcome;
 use super::client::Client;
 use super::course::RoundsShared;
 use crate::transport::tasks::sleep_until;
@@ -142,9 +142,9 @@ impl<'a> Worker<'a> {
     }
 
     /// A client has done something.
-    fn over(&mut self, n: usize, did: Did) {
+    fn over(&mut self, n: usize, did: ActOutcome) {
         let t = self.course.t();
-        if let (Did::Lost(reason), Some(client)) = (did, self.clients.get(n)) {
+        if let (ActOutcome::Lost(reason), Some(client)) = (did, self.clients.get(n)) {
             self.losses.push(Loss {
                 session: place(self.course, client.seat),
                 at_ns: t,

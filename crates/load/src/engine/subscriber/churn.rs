@@ -22,7 +22,7 @@ use super::subscriptions::{Changed, Subscription, Subscriptions};
 
 /// One of the changes, again and again.
 #[derive(Debug)]
-struct Turning {
+struct RepeatedChange {
     churn: Churn,
     /// When the next is due; none before the first.
     next: Option<Instant>,
@@ -33,7 +33,7 @@ struct Turning {
 /// All changes of a session.
 #[derive(Debug)]
 pub(super) struct Changes {
-    turning: Vec<Turning>,
+    turning: Vec<RepeatedChange>,
     /// Those that the server refused, by what they were and its status.
     failures: BTreeMap<(&'static str, u32), u64>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Offer {
 /// Messages after a change that may bring values from before it, which are not held to it.
 const FROM_BEFORE: u8 = 2;
 
-impl Turning {
+impl RepeatedChange {
     fn new(churn: &Churn) -> Self {
         Self {
             churn: *churn,
@@ -67,7 +67,7 @@ impl Turning {
 impl Changes {
     pub fn new(churn: &[Churn]) -> Self {
         Self {
-            turning: churn.iter().map(Turning::new).collect(),
+            turning: churn.iter().map(RepeatedChange::new).collect(),
             failures: BTreeMap::new(),
         }
     }

@@ -8,7 +8,7 @@ use super::answer::{decode, is};
 use super::outgoing::Outgoing;
 use super::pending::PendingRequest;
 use super::subscriptions::Subscriptions;
-use crate::diagnostics::{self, About};
+use crate::diagnostics::{self, DiagnosticsRequest};
 
 /// What a session does between the end of the measurement and the deletion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum DiagnosticsDuty {
     /// It asks the server.
     Asks {
         /// About sessions, or about the server alone.
-        about: About,
+        about: DiagnosticsRequest,
         /// About subscriptions too.
         subscriptions: bool,
     },
@@ -95,7 +95,7 @@ impl ReadingDiagnostics {
     }
 
     /// What is to be asked next.
-    fn next(&self) -> Option<About> {
+    fn next(&self) -> Option<DiagnosticsRequest> {
         let DiagnosticsDuty::Asks {
             about,
             subscriptions,
@@ -107,7 +107,7 @@ impl ReadingDiagnostics {
             (None, _) => Some(about),
             // Whoever does not answer once is not asked again.
             (Some(Err(_)), _) => None,
-            (_, None) if subscriptions => Some(About::Subscriptions),
+            (_, None) if subscriptions => Some(DiagnosticsRequest::Subscriptions),
             _ => None,
         }
     }
@@ -132,14 +132,16 @@ impl ReadingDiagnostics {
         }
     }
 
-    pub fn told(&mut self, about: About, answer: Result<&[u8], StatusCode>) {
+    pub fn told(&mut self, about: DiagnosticsRequest, answer: Result<&[u8], StatusCode>) {
         let answer = answer.and_then(|body| match decode(body)? {
             Response::Read(response) => Ok(response),
             _ => Err(StatusCode::BadUnknownResponse),
         });
         match about {
-            About::Subscriptions => self.heard.subscriptions = Some(answer),
-            About::Sessions(_) | About::Server(_) => self.heard.sessions = Some(answer),
+            DiagnosticsRequest::Subscriptions => self.heard.subscriptions = Some(answer),
+            DiagnosticsRequest::Sessions(_) | DiagnosticsRequest::Server(_) => {
+                self.heard.sessions = Some(answer)
+            }
         }
     }
 }

@@ -44,7 +44,7 @@ mod supply;
 
 pub use diagnostics::{DiagnosticsDuty, ServerCounts};
 pub use handover::Post;
-pub use recovery::Came;
+pub use recovery::RecoveryPath;
 pub use shape::Shape;
 
 use std::time::Duration;
@@ -309,16 +309,16 @@ impl Subscriber {
                 sequence,
             } => {
                 let places = assignment.event_places();
-                let fate = reception.republished((subscription, sequence), body, places, notes);
-                self.meet(subscription, fate, notes);
+                let effect = reception.republished((subscription, sequence), body, places, notes);
+                self.meet(subscription, effect, notes);
             }
             PendingRequest::CatchUp {
                 subscription,
                 sequence,
             } => {
                 let places = assignment.event_places();
-                let fate = reception.caught_up((subscription, sequence), body, places, notes);
-                self.meet(subscription, fate, notes);
+                let effect = reception.caught_up((subscription, sequence), body, places, notes);
+                self.meet(subscription, effect, notes);
             }
             PendingRequest::Transfer { sent } => {
                 let subscriptions = &mut reception.subscriptions;
@@ -401,7 +401,7 @@ impl Subscriber {
     }
 
     /// The session is back, with requests that have its token.
-    pub(in crate::engine) fn reconnected(&mut self, requests: Requests, came: Came) {
+    pub(in crate::engine) fn reconnected(&mut self, requests: Requests, came: RecoveryPath) {
         self.assignment.requests = requests;
         self.reception.supply.again();
         let wanted = self.assignment.plan().reconnect;

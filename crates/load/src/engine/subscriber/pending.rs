@@ -3,7 +3,7 @@
 use wire::client::RequestId;
 use wire::time::Instant;
 
-use crate::diagnostics::About;
+use crate::diagnostics::DiagnosticsRequest;
 
 /// What a request was about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub enum PendingRequest {
     Churn(ChangeAsked),
     /// Publishing is to end.
     Quiet,
-    Diagnostics(About),
+    Diagnostics(DiagnosticsRequest),
     Refresh {
         sent: Instant,
     },

@@ -8,7 +8,7 @@ use wire::types::{StatusCode, SubscriptionAcknowledgement};
 use super::answer::{is, wrong};
 use super::message::hear;
 use super::notes::Notes;
-use super::reception::Fate;
+use super::reception::MessageEffect;
 use super::{Post, Subscriber, SubscriberStep};
 
 /// Whose message it is.
@@ -71,7 +71,7 @@ impl Subscriber {
         subscriptions.expect(whose.place, head.sequence, false);
         self.acknowledge(whose, head.sequence);
         if let Some(status) = change {
-            return self.meet(whose.place, Fate::Ended(status), notes);
+            return self.meet(whose.place, MessageEffect::Ended(status), notes);
         }
         let open = notes.message(whose.number, head);
         let (gap, ended) = hear(open, response.notifications(), places);
@@ -125,11 +125,11 @@ impl Subscriber {
 
     /// What a message says of its subscription comes true.
     #[inline]
-    pub(super) fn meet(&mut self, place: u32, fate: Fate, notes: &mut Notes<'_>) {
-        match fate {
-            Fate::Stays => {}
-            Fate::Gone => self.lose(place),
-            Fate::Ended(status) => self.ended(place, status, notes),
+    pub(super) fn meet(&mut self, place: u32, effect: MessageEffect, notes: &mut Notes<'_>) {
+        match effect {
+            MessageEffect::Stays => {}
+            MessageEffect::Gone => self.lose(place),
+            MessageEffect::Ended(status) => self.ended(place, status, notes),
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Reception {
 
 /// What a message, or the lack of it, says of its subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum MessageEffect {
     /// It is there, as far as it is known.
     Stays,
     /// The server says so in a message: it has given it up, or away (Part 4, 5.14.1.4 and 5.14.7.1).
@@ -36,7 +36,7 @@ pub(super) enum Fate {
     Gone,
 }
 
-impl From<Option<StatusCode>> for Fate {
+impl From<Option<StatusCode>> for MessageEffect {
     fn from(ended: Option<StatusCode>) -> Self {
         ended.map_or(Self::Stays, Self::Ended)
     }
@@ -130,16 +130,16 @@ impl Reception {
         body: &[u8],
         places: Places,
         notes: &mut Notes<'_>,
-    ) -> Fate {
+    ) -> MessageEffect {
         let message = match RepublishResponse::parse(body) {
             Ok(message) => message,
             Err(error) => {
                 self.not_republished((place, sequence), wrong(error), notes);
-                return Fate::Stays;
+                return MessageEffect::Stays;
             }
         };
         let Some(number) = self.subscriptions.number(place) else {
-            return Fate::Stays;
+            return MessageEffect::Stays;
         };
         self.acknowledge(place, sequence);
         let head = notes.head(&message, body.len());
@@ -168,7 +168,7 @@ impl Reception {
         body: &[u8],
         places: Places,
         notes: &mut Notes<'_>,
-    ) -> Fate {
+    ) -> MessageEffect {
         let message = match RepublishResponse::parse(body) {
             Ok(message) => message,
             Err(error) => {
@@ -177,11 +177,15 @@ impl Reception {
                     self.subscriptions.seen(place, notes);
                 }
                 self.subscriptions.caught_up(place);
-                return if gone { Fate::Gone } else { Fate::Stays };
+                return if gone {
+                    MessageEffect::Gone
+                } else {
+                    MessageEffect::Stays
+                };
             }
         };
         let Some(number) = self.subscriptions.number(place) else {
-            return Fate::Stays;
+            return MessageEffect::Stays;
         };
         self.subscriptions.seen(place, notes);
         self.acknowledge(place, sequence);

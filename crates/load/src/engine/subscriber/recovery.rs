@@ -16,7 +16,7 @@ use super::subscriptions::Subscriptions;
 
 /// How a session came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Came {
+pub enum RecoveryPath {
     /// It is the same one.
     Resumed,
     /// It is another one.
@@ -39,15 +39,15 @@ impl Recovery {
     /// The session is back. Tells which subscriptions are lost.
     pub fn begin(
         &mut self,
-        came: Came,
+        came: RecoveryPath,
         wanted: Reconnect,
         subscriptions: &mut Subscriptions,
     ) -> Vec<u32> {
         match (came, wanted) {
             // The server kept what it sent and was not told of: that comes first.
-            (Came::Resumed, _) => subscriptions.doubt_all(),
-            (Came::New, Reconnect::Recreate) => return subscriptions.there(),
-            (Came::New, _) => self.to_transfer = !subscriptions.is_empty(),
+            (RecoveryPath::Resumed, _) => subscriptions.doubt_all(),
+            (RecoveryPath::New, Reconnect::Recreate) => return subscriptions.there(),
+            (RecoveryPath::New, _) => self.to_transfer = !subscriptions.is_empty(),
         }
         Vec::new()
     }

@@ -19,7 +19,7 @@ use self::fragments::Fragments;
 use self::packet::{PacketContent, Payload, To};
 use super::Place;
 use super::address::PORT;
-use super::arrivals::Came;
+use super::arrivals::ReceivedDatagram;
 use super::choice::Choice;
 use super::heard::{Captured, ListenerReport};
 use super::received::{Ending, Received};
@@ -112,7 +112,7 @@ fn read(
         }
         first = first.or(at);
         last = at.or(last);
-        let came = Came {
+        let came = ReceivedDatagram {
             len: it.bytes.len(),
             stamp: at,
             source: Some(it.source),

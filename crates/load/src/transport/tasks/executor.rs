@@ -12,7 +12,7 @@ use mio::{Events, Token};
 use wire::time::Instant;
 
 use super::super::{Clock, Timer};
-use super::{Helpers, NEVER, Placed, Ran, Reactor, Task};
+use super::{Helpers, NEVER, Placed, Reactor, Task, TaskResults};
 
 const WAKER: Token = Token(usize::MAX);
 const TIMER: Token = Token(usize::MAX - 1);
@@ -30,7 +30,7 @@ struct Waiting<'a, T> {
 }
 
 /// Runs these tasks on this thread, until the last of them is over.
-pub fn run<T>(tasks: Vec<Task<'_, T>>, helpers: &Arc<Helpers>) -> io::Result<Ran<T>> {
+pub fn run<T>(tasks: Vec<Task<'_, T>>, helpers: &Arc<Helpers>) -> io::Result<TaskResults<T>> {
     let mut poll = mio::Poll::new()?;
     let clock = Clock::new();
     let mut timer = Timer::new(poll.registry(), TIMER, clock)?;
@@ -117,7 +117,7 @@ pub fn run<T>(tasks: Vec<Task<'_, T>>, helpers: &Arc<Helpers>) -> io::Result<Ran
     }
     // All of them are over: each has its place filled.
     let done: Vec<T> = done.into_iter().flatten().collect();
-    Ok(Ran { done, waited_ns })
+    Ok(TaskResults { done, waited_ns })
 }
 
 #[cfg(test)]

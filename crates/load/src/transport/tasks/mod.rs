@@ -35,7 +35,7 @@ pub type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// What came of the tasks of a thread.
 #[derive(Debug)]
-pub struct Ran<T> {
+pub struct TaskResults<T> {
     /// What each came to, in their order.
     pub done: Vec<T>,
     /// Nanoseconds in which none of them had anything to do.

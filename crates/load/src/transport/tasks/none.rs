@@ -4,7 +4,7 @@ use std::io;
 
 use wire::time::Instant;
 
-use super::{Ran, Task, Watcher, blocking};
+use super::{Task, TaskResults, Watcher, blocking};
 
 /// What tasks of a thread would wait by: there is none.
 #[derive(Debug)]
@@ -15,9 +15,9 @@ pub enum Reactor {}
 pub struct Helpers;
 
 /// Does what these tasks have to do, which should be one, on this thread.
-pub fn run<T>(tasks: Vec<Task<'_, T>>, _: &Helpers) -> io::Result<Ran<T>> {
+pub fn run<T>(tasks: Vec<Task<'_, T>>, _: &Helpers) -> io::Result<TaskResults<T>> {
     let done = tasks.into_iter().map(blocking).collect();
-    Ok(Ran { done, waited_ns: 0 })
+    Ok(TaskResults { done, waited_ns: 0 })
 }
 
 impl Reactor {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
 
-use load::engine::{Came, Control, Did, Errand, Host, Lane, Mail, ReadySocket, Reopened};
-use load::transport::Got;
+use load::engine::{Control, Did, Host, Lane, Mail, ReadySocket, RecoveryPath, Reopened, SlowTask};
+use load::transport::ReadOutcome;
 use plan::Seat;
 use wire::server as ends;
 use wire::time::{Instant, Now};
@@ -149,7 +149,7 @@ impl Pretended {
                     token: NodeId::null(),
                     askers: askers(&world.phase),
                     requests: None,
-                    came: Came::New,
+                    came: RecoveryPath::New,
                 };
                 self.mail.push(Mail::Reopened(n, Ok(Box::new(again))));
             }
@@ -181,17 +181,21 @@ impl Host for Pretended {
         self.lines.retain(|_, it| !Rc::ptr_eq(it, line));
     }
 
-    fn read(&mut self, line: &mut Self::Socket, into: &mut [u8]) -> io::Result<Got> {
+    fn read(&mut self, line: &mut Self::Socket, into: &mut [u8]) -> io::Result<ReadOutcome> {
         let line = &mut *line.borrow_mut();
         if line.said.is_empty() {
             let ended = line.cut && !std::mem::replace(&mut line.told, line.cut);
-            return Ok(if ended { Got::End } else { Got::Nothing });
+            return Ok(if ended {
+                ReadOutcome::End
+            } else {
+                ReadOutcome::Nothing
+            });
         }
         let n = line.said.len().min(into.len());
         for (to, byte) in into.iter_mut().zip(line.said.drain(..n)) {
             *to = byte;
         }
-        Ok(Got::Bytes {
+        Ok(ReadOutcome::Bytes {
             n,
             more: n == into.len(),
             stamp: None,
@@ -249,10 +253,10 @@ impl Host for Pretended {
         Ok(!self.mail.is_empty())
     }
 
-    fn submit(&mut self, errand: Errand) {
+    fn submit(&mut self, errand: SlowTask) {
         match errand {
-            Errand::Job(seat, job) => self.mail.push(Mail::Job(seat, job.run())),
-            Errand::Reopen(seat, _) => self.reopen.push(seat),
+            SlowTask::Job(seat, job) => self.mail.push(Mail::Job(seat, job.run())),
+            SlowTask::Reopen(seat, _) => self.reopen.push(seat),
         }
     }
 

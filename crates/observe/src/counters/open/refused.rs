@@ -8,7 +8,7 @@ use crate::tree::Tree;
 
 /// What was asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct CounterRequest {
     pub event: Event,
     /// Threads of the process: each needs a descriptor for each event.
     pub threads: usize,
@@ -23,7 +23,7 @@ const CURE: &str = "run as root, or `sudo sysctl kernel.perf_event_paranoid=1`, 
                     in a container it needs --cap-add PERFMON and a seccomp profile with perf_event_open";
 
 /// From what the kernel answered to `perf_event_open(2)`.
-pub(super) fn refused(tree: &Tree, asked: &Asked, errno: Errno) -> NotAvailable {
+pub(super) fn refused(tree: &Tree, asked: &CounterRequest, errno: Errno) -> NotAvailable {
     let level = || match tree.line(PARANOID) {
         Ok(level) => format!("kernel.perf_event_paranoid is {level}"),
         Err(why) => why.reason().to_owned(),
@@ -63,7 +63,7 @@ mod tests {
         let file = folder.path().join(PARANOID.trim_start_matches('/'));
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, "4\n").unwrap();
-        let asked = Asked {
+        let asked = CounterRequest {
             event,
             threads: 50,
             user_only,

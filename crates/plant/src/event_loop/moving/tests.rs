@@ -27,7 +27,7 @@ use wss::{Judge, Rejected, TlsClient, TlsServer, Tunnel};
 use crate::advertise::TlsPorts;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::event_loop::between_loops::{Led, Secured};
+use crate::event_loop::between_loops::{MovedConnection, Secured};
 use crate::event_loop::link::Link;
 use crate::event_loop::{EventLoop, Mail};
 use crate::pool::Pool;
@@ -338,7 +338,7 @@ impl Bench {
     }
 
     /// The acceptor has turns until the connection is on its way, and is taken out of the mail.
-    fn led(&mut self) -> Box<Led> {
+    fn led(&mut self) -> Box<MovedConnection> {
         for _ in 0..TURNS {
             if let Some(mail) = self.home.loops.next_mail() {
                 let Mail::Led(led) = mail else {
@@ -352,7 +352,7 @@ impl Bench {
         panic!("it stays")
     }
 
-    fn deliver(&self, led: Box<Led>) {
+    fn deliver(&self, led: Box<MovedConnection>) {
         assert!(the_link(&self.acceptor).is_none(), "it is gone there");
         self.home.post().send(Mail::Led(led));
     }
@@ -456,7 +456,7 @@ fn what_is_on_its_way_over_tls_goes_along() {
     let link = &led.link;
     assert!(link.connection.unread() > 0, "what came behind");
     assert!(!link.connection.pending().is_empty(), "what is not sealed");
-    assert!(link.astray.is_some(), "what is held back");
+    assert!(link.disturbed.is_some(), "what is held back");
     assert!(link.here.waiting.is_some(), "what was not looked at");
     assert!(bench.held() >= held, "memory");
     bench.deliver(led);
@@ -509,7 +509,7 @@ fn what_tls_has_decrypted_and_nobody_has_read_goes_along() {
     });
     let behind = bench.put(session_of(None));
     bench.say_all_but(0);
-    bench.acceptor.responder.connections.lent.inbox = vec![0; 65_536];
+    bench.acceptor.responder.connections.loop_memory.inbox = vec![0; 65_536];
     let led = bench.led();
     assert!(led.link.socket.has_waiting());
     bench.deliver(led);

@@ -8,7 +8,7 @@ use wire::types::StatusCode;
 
 use super::*;
 use crate::space::Stamp;
-use crate::space::history::{History, Past, Ring};
+use crate::space::history::{History, Ring, StoredValue};
 
 const SECOND: i64 = 10_000_000;
 /// Noon.
@@ -84,7 +84,7 @@ fn history(data: &[Raw]) -> History {
             source: NOON + time * SECOND,
         };
         ring.keep(
-            Past::Bits(BuiltInType::Double, value.to_bits()),
+            StoredValue::Bits(BuiltInType::Double, value.to_bits()),
             stamp,
             stamp.source,
         );
@@ -467,7 +467,7 @@ fn a_difference_that_its_type_has_no_room_for_has_no_value() {
             status: G,
             source: NOON + time * SECOND,
         };
-        ring.keep(Past::Bits(BuiltInType::UInt32, value), stamp, 0);
+        ring.keep(StoredValue::Bits(BuiltInType::UInt32, value), stamp, 0);
     }
     let history = History::Stored(Arc::new(ring));
     let told = |what| {
@@ -490,7 +490,7 @@ fn a_difference_of_64_bit_values_is_exact() {
             status: G,
             source: NOON + time * SECOND,
         };
-        ring.keep(Past::Bits(BuiltInType::UInt64, value), stamp, 0);
+        ring.keep(StoredValue::Bits(BuiltInType::UInt64, value), stamp, 0);
     }
     let history = History::Stored(Arc::new(ring));
     let span = (NOON, NOON + 2 * SECOND);

@@ -2,8 +2,9 @@
 
 use wire::types::{
     ContentFilterElement, ContentFilterElementResult, ContentFilterResult, ElementOperand,
-    EventFilter as Asked, EventFilterResult, ExtensionObject, FilterOperator, LiteralOperand,
-    NodeId, NumericRange, ObjectTypeId, SimpleAttributeOperand, StatusCode, Variant,
+    EventFilter as RequestedFilter, EventFilterResult, ExtensionObject, FilterOperator,
+    LiteralOperand, NodeId, NumericRange, ObjectTypeId, SimpleAttributeOperand, StatusCode,
+    Variant,
 };
 
 use super::field::Row;
@@ -61,7 +62,7 @@ pub enum Judged {
 
 impl EventFilter {
     /// Looks through what a client asks for.
-    pub fn judge(asked: &Asked, space: &Space) -> Result<Judged, StatusCode> {
+    pub fn judge(asked: &RequestedFilter, space: &Space) -> Result<Judged, StatusCode> {
         let clauses = asked.select_clauses.as_deref().unwrap_or_default();
         let elements = asked.where_clause.elements.as_deref().unwrap_or_default();
         // Part 4, 7.22.3: without fields there is nothing to tell.

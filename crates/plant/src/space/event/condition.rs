@@ -1,7 +1,7 @@
 //! Conditions (Part 9, 5.5 to 5.8): a state that follows from the time, and what clients did to it.
 //!
 //! A condition's odd events make it active, its even ones inactive. Clients acknowledge and
-//! confirm an activation, comment on it, and disable the condition; each of them is a [`Deed`].
+//! confirm an activation, comment on it, and disable the condition; each of them is a [`ConditionAction`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use wire::types::{LocalizedText, NodeId, StatusCode};
 
 /// What a client does to a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deed {
+pub enum ConditionAction {
     /// Part 9, 5.7.3.
     Acknowledge,
     /// Part 9, 5.7.4.
@@ -160,8 +160,8 @@ impl Condition {
     /// and gives its number.
     pub fn act(
         &self,
-        deed: Deed,
-        about: Option<About>,
+        action: ConditionAction,
+        about: Option<ConditionCall>,
         comment: Comment,
         n: u64,
         nanos: u64,
@@ -170,15 +170,19 @@ impl Condition {
         let mut kept = self.lock();
         let state = kept.state(n, nanos);
         let activation = activation(n);
-        match deed {
-            Deed::Enable if state.enabled => return Err(StatusCode::BadConditionAlreadyEnabled),
-            Deed::Disable if !state.enabled => return Err(StatusCode::BadConditionAlreadyDisabled),
-            Deed::Enable | Deed::Disable => {}
+        match action {
+            ConditionAction::Enable if state.enabled => {
+                return Err(StatusCode::BadConditionAlreadyEnabled);
+            }
+            ConditionAction::Disable if !state.enabled => {
+                return Err(StatusCode::BadConditionAlreadyDisabled);
+            }
+            ConditionAction::Enable | ConditionAction::Disable => {}
             _ if !state.enabled => return Err(StatusCode::BadConditionDisabled),
             _ => {
                 let known = match about {
-                    Some(About::Own(own)) => own > 0 && (own == n || own == activation),
-                    Some(About::Journal(sequence)) => {
+                    Some(ConditionCall::Own(own)) => own > 0 && (own == n || own == activation),
+                    Some(ConditionCall::Journal(sequence)) => {
                         kept.told.is_some_and(|(last, _)| last == sequence)
                     }
                     None => false,
@@ -188,24 +192,24 @@ impl Condition {
                 }
             }
         }
-        match deed {
-            Deed::Acknowledge if state.acked => {
+        match action {
+            ConditionAction::Acknowledge if state.acked => {
                 return Err(StatusCode::BadConditionBranchAlreadyAcked);
             }
-            Deed::Confirm if state.confirmed => {
+            ConditionAction::Confirm if state.confirmed => {
                 return Err(StatusCode::BadConditionBranchAlreadyConfirmed);
             }
             // Part 9, 5.7.2, figure 15: what was not acknowledged is not to be confirmed yet.
-            Deed::Confirm if !state.acked => return Err(StatusCode::BadInvalidState),
-            Deed::Acknowledge => remember(&mut kept.acked, (activation, nanos)),
-            Deed::Confirm => remember(&mut kept.confirmed, (activation, nanos)),
-            Deed::Enable => remember(&mut kept.toggles, (nanos, true)),
-            Deed::Disable => remember(&mut kept.toggles, (nanos, false)),
-            Deed::Comment => {}
+            ConditionAction::Confirm if !state.acked => return Err(StatusCode::BadInvalidState),
+            ConditionAction::Acknowledge => remember(&mut kept.acked, (activation, nanos)),
+            ConditionAction::Confirm => remember(&mut kept.confirmed, (activation, nanos)),
+            ConditionAction::Enable => remember(&mut kept.toggles, (nanos, true)),
+            ConditionAction::Disable => remember(&mut kept.toggles, (nanos, false)),
+            ConditionAction::Comment => {}
         }
         // Part 9, 5.7.3: a comment that is null leaves the one that is there.
         let silent = comment.text.text.is_null() && comment.text.locale.is_null();
-        if !matches!(deed, Deed::Enable | Deed::Disable) && !silent {
+        if !matches!(action, ConditionAction::Enable | ConditionAction::Disable) && !silent {
             kept.comment = Arc::new(comment);
         }
         let sequence = enter(kept.state(n, nanos));
@@ -216,7 +220,7 @@ impl Condition {
 
 /// The event that a client names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
+pub enum ConditionCall {
     /// One of the condition's own.
     Own(u64),
     /// An entry of the journal.
@@ -229,12 +233,12 @@ mod tests {
 
     fn act(
         of: &Condition,
-        deed: Deed,
-        about: Option<About>,
+        action: ConditionAction,
+        about: Option<ConditionCall>,
         n: u64,
         at: u64,
     ) -> Result<(), Refused> {
-        of.act(deed, about, Comment::default(), n, at, |_| 77)
+        of.act(action, about, Comment::default(), n, at, |_| 77)
     }
 
     #[test]
@@ -245,37 +249,52 @@ mod tests {
         assert!(!alarm.state(1, 10).acked && alarm.state(1, 10).retain());
 
         let unknown = Err(StatusCode::BadEventIdUnknown);
-        assert_eq!(act(&alarm, Deed::Acknowledge, None, 1, 20), unknown);
-        let one = Some(About::Own(1));
         assert_eq!(
-            act(&alarm, Deed::Confirm, one, 1, 20),
+            act(&alarm, ConditionAction::Acknowledge, None, 1, 20),
+            unknown
+        );
+        let one = Some(ConditionCall::Own(1));
+        assert_eq!(
+            act(&alarm, ConditionAction::Confirm, one, 1, 20),
             Err(StatusCode::BadInvalidState)
         );
-        assert_eq!(act(&alarm, Deed::Acknowledge, one, 1, 20), Ok(()));
+        assert_eq!(
+            act(&alarm, ConditionAction::Acknowledge, one, 1, 20),
+            Ok(())
+        );
         let again = Err(StatusCode::BadConditionBranchAlreadyAcked);
-        assert_eq!(act(&alarm, Deed::Acknowledge, one, 2, 21), again);
+        assert_eq!(act(&alarm, ConditionAction::Acknowledge, one, 2, 21), again);
         // One who looks back sees what was then.
         assert!(!alarm.state(1, 19).acked && alarm.state(1, 20).acked);
         // It is inactive and acknowledged, but not dealt with.
         assert!(alarm.state(2, 30).retain());
-        let journal = Some(About::Journal(77));
-        assert_eq!(act(&alarm, Deed::Confirm, journal, 2, 30), Ok(()));
+        let journal = Some(ConditionCall::Journal(77));
+        assert_eq!(
+            act(&alarm, ConditionAction::Confirm, journal, 2, 30),
+            Ok(())
+        );
         assert!(!alarm.state(2, 31).retain());
         assert!(!alarm.state(3, 40).acked);
-        assert_eq!(act(&alarm, Deed::Acknowledge, one, 3, 41), unknown);
+        assert_eq!(
+            act(&alarm, ConditionAction::Acknowledge, one, 3, 41),
+            unknown
+        );
     }
 
     #[test]
     fn a_disabled_condition_is_of_no_interest() {
         let alarm = Condition::new(NodeId::null());
         let enabled = Err(StatusCode::BadConditionAlreadyEnabled);
-        assert_eq!(act(&alarm, Deed::Enable, None, 1, 5), enabled);
-        assert_eq!(act(&alarm, Deed::Disable, None, 1, 10), Ok(()));
+        assert_eq!(act(&alarm, ConditionAction::Enable, None, 1, 5), enabled);
+        assert_eq!(act(&alarm, ConditionAction::Disable, None, 1, 10), Ok(()));
         assert!(alarm.state(1, 9).enabled && !alarm.state(1, 10).retain());
         let disabled = Err(StatusCode::BadConditionDisabled);
-        let one = Some(About::Own(1));
-        assert_eq!(act(&alarm, Deed::Acknowledge, one, 1, 11), disabled);
-        assert_eq!(act(&alarm, Deed::Enable, None, 1, 20), Ok(()));
+        let one = Some(ConditionCall::Own(1));
+        assert_eq!(
+            act(&alarm, ConditionAction::Acknowledge, one, 1, 11),
+            disabled
+        );
+        assert_eq!(act(&alarm, ConditionAction::Enable, None, 1, 20), Ok(()));
         assert!(!alarm.state(1, 15).enabled && alarm.state(1, 21).enabled);
     }
 }

@@ -21,7 +21,7 @@ mod world;
 pub use audit::{Audit, Audits};
 pub use beat::Beat;
 pub use clause::EventFilter;
-pub use condition::{Deed, Refused};
+pub use condition::{ConditionAction, Refused};
 pub use field::Field;
 pub use kind::EventKind;
 pub use source::{Group, Source};

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use wire::time::Now;
 use wire::types::{NodeId, ObjectId, StatusCode};
 
-use super::condition::{About, Comment, ConditionState, Deed};
+use super::condition::{Comment, ConditionAction, ConditionCall, ConditionState};
 use super::source::LIMITS;
 use super::{Audit, Audits, EventKind, Group, Source};
 
@@ -84,7 +84,7 @@ pub struct Notice {
     nanos: u64,
     group: usize,
     source: usize,
-    deed: Deed,
+    action: ConditionAction,
     state: ConditionState,
 }
 
@@ -417,12 +417,12 @@ impl Events {
         let group = self.groups.get(notice.group)?;
         let source = group.sources.get(notice.source)?;
         let state = self.fill(group, notice.source, notice.state.clone());
-        let what = match notice.deed {
-            Deed::Acknowledge => "acknowledged",
-            Deed::Confirm => "confirmed",
-            Deed::Comment => "commented on",
-            Deed::Enable => "enabled",
-            Deed::Disable => "disabled",
+        let what = match notice.action {
+            ConditionAction::Acknowledge => "acknowledged",
+            ConditionAction::Confirm => "confirmed",
+            ConditionAction::Comment => "commented on",
+            ConditionAction::Enable => "enabled",
+            ConditionAction::Disable => "disabled",
         };
         Some(Event {
             id: EventId {
@@ -449,7 +449,7 @@ impl Events {
     pub fn act(
         &self,
         condition: &NodeId,
-        deed: Deed,
+        action: ConditionAction,
         event: Option<&[u8]>,
         comment: Comment,
         now: Now,
@@ -464,12 +464,12 @@ impl Events {
         let about = id
             .filter(|id| id.run == self.run)
             .and_then(|id| match id.source {
-                JOURNAL => Some(About::Journal(id.n)),
-                number if number == source.number => Some(About::Own(id.n)),
+                JOURNAL => Some(ConditionCall::Journal(id.n)),
+                number if number == source.number => Some(ConditionCall::Own(id.n)),
                 _ => None,
             });
         condition.act(
-            deed,
+            action,
             about,
             comment,
             group.raised(k, nanos),
@@ -482,7 +482,7 @@ impl Events {
                     nanos,
                     group: at,
                     source: k,
-                    deed,
+                    action,
                     state,
                 };
                 journal.entries.push_back(Arc::new(notice));

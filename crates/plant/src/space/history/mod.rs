@@ -7,7 +7,7 @@ mod ring;
 
 pub use nodes::{configured, describe};
 pub use range::{Cursor, Page, Span};
-pub use ring::{Past, Ring};
+pub use ring::{Ring, StoredValue};
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ use crate::space::signal::encode_bits;
 
 /// A value as it is kept.
 #[derive(Debug, Clone)]
-pub enum Past {
+pub enum StoredValue {
     /// A Boolean or a number, by its payload.
     Bits(BuiltInType, u64),
     /// Anything else, as an encoded Variant.
@@ -23,7 +23,7 @@ pub enum Past {
 
 #[derive(Debug)]
 struct Entry {
-    value: Past,
+    value: StoredValue,
     stamp: Stamp,
     /// When it was written, in ticks.
     server: i64,
@@ -54,12 +54,12 @@ impl Ring {
     }
 
     /// Keeps a value; the oldest goes when there are too many.
-    pub fn keep(&self, value: Past, stamp: Stamp, server: i64) {
+    pub fn keep(&self, value: StoredValue, stamp: Stamp, server: i64) {
         self.keep_held(value, stamp, server, None);
     }
 
     /// The same for a value that clients wrote, with its memory.
-    pub fn keep_held(&self, value: Past, stamp: Stamp, server: i64, held: Option<Held>) {
+    pub fn keep_held(&self, value: StoredValue, stamp: Stamp, server: i64, held: Option<Held>) {
         let mut entries = self.lock();
         let entry = Entry {
             value,
@@ -104,12 +104,12 @@ impl Ring {
 impl Entry {
     fn value(&self) -> DataValue {
         let value = match &self.value {
-            Past::Bits(kind, bits) => {
+            StoredValue::Bits(kind, bits) => {
                 let mut encoded = Vec::with_capacity(9);
                 encode_bits(*kind, *bits, &mut encoded);
                 encode::decoded(&encoded)
             }
-            Past::Encoded(encoded) => encode::decoded(encoded),
+            StoredValue::Encoded(encoded) => encode::decoded(encoded),
         };
         DataValue {
             value,
@@ -133,7 +133,11 @@ mod tests {
                 status: StatusCode::Good,
                 source,
             };
-            ring.keep(Past::Bits(BuiltInType::Byte, source as u64), stamp, 99);
+            ring.keep(
+                StoredValue::Bits(BuiltInType::Byte, source as u64),
+                stamp,
+                99,
+            );
         }
         let span = Span {
             start: Some(0),

@@ -10,7 +10,7 @@ use wire::types::{ExtensionObject, MethodId, ReferenceTypeId, StructureDefinitio
 use super::build::{Base, Builder};
 use super::node::{Body, Method};
 use super::{encode, structures};
-use crate::space::event::Deed;
+use crate::space::event::ConditionAction;
 use table::{Entry, entries};
 
 /// The methods of it that do something here.
@@ -42,23 +42,23 @@ const METHODS: &[(MethodId, Method)] = &[
     ),
     (
         MethodId::ConditionType_Enable,
-        Method::Condition(Deed::Enable),
+        Method::Condition(ConditionAction::Enable),
     ),
     (
         MethodId::ConditionType_Disable,
-        Method::Condition(Deed::Disable),
+        Method::Condition(ConditionAction::Disable),
     ),
     (
         MethodId::ConditionType_AddComment,
-        Method::Condition(Deed::Comment),
+        Method::Condition(ConditionAction::Comment),
     ),
     (
         MethodId::AcknowledgeableConditionType_Acknowledge,
-        Method::Condition(Deed::Acknowledge),
+        Method::Condition(ConditionAction::Acknowledge),
     ),
     (
         MethodId::AcknowledgeableConditionType_Confirm,
-        Method::Condition(Deed::Confirm),
+        Method::Condition(ConditionAction::Confirm),
     ),
 ];
 

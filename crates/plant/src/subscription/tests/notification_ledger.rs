@@ -20,7 +20,7 @@ use crate::space::attribute::Timestamps;
 use crate::subscription::{Delivery, Message, Parameters, Tick};
 
 /// On its way to the client: so many others go first.
-struct Astray {
+struct OnTheWay {
     behind: u32,
     bytes: Vec<u8>,
 }
@@ -29,7 +29,7 @@ struct Astray {
 struct Pair {
     bench: Bench,
     faults: Faults,
-    astray: Vec<Astray>,
+    astray: Vec<OnTheWay>,
     notification_ledger: NotificationLedger,
     ledger: Ledger,
     /// Messages that the client misses, and how many came since.
@@ -220,15 +220,15 @@ impl Pair {
             let behind = if copy == 0 { fate.behind } else { 0 };
             if behind > 0 {
                 let bytes = bytes.clone();
-                self.astray.push(Astray { behind, bytes });
+                self.astray.push(OnTheWay { behind, bytes });
                 continue;
             }
             self.receive(&bytes);
             for astray in &mut self.astray {
                 astray.behind -= 1;
             }
-            let due = |astray: &mut Astray| astray.behind == 0;
-            let due: Vec<Astray> = self.astray.extract_if(.., due).collect();
+            let due = |astray: &mut OnTheWay| astray.behind == 0;
+            let due: Vec<OnTheWay> = self.astray.extract_if(.., due).collect();
             for astray in due {
                 self.receive(&astray.bytes);
             }

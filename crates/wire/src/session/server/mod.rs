@@ -20,7 +20,7 @@ use opcua_types::{
     ExtensionObject, NodeId, ResponseHeader, UserTokenPolicy,
 };
 
-use super::ephemeral::{self, Asked};
+use super::ephemeral::{self, KeyRequest};
 use super::token::{Keys, Server, TokenError, UserIdentity, recognise};
 use super::{
     Channel, NONCE_LEN, Nonce, certificate_bytes, endpoint_for, is_signed, policy_for, sign, text,
@@ -93,7 +93,7 @@ pub struct Session {
     /// The user it was activated for: its fingerprint.
     user: [u8; 32],
     /// What its client asked for when it was created, and gets with each activation.
-    asked: Asked,
+    asked: KeyRequest,
     /// The ephemeral key that the next secret is to be hidden with, once the job that makes it has run.
     ephemeral: Arc<OnceLock<Ephemeral>>,
 }
@@ -241,7 +241,7 @@ impl Session {
         let own_key = Arc::clone(&self.ephemeral);
         // Part 6, 6.8.2: each activation brings the next key.
         let asked = match ephemeral::asked(&request.request_header.additional_header) {
-            Asked::Nothing => self.asked,
+            KeyRequest::Nothing => self.asked,
             asked => asked,
         };
         Ok(Job::new(move || {
@@ -418,14 +418,14 @@ impl Config {
 
 /// Makes the ephemeral key that a client asked for, and the header that it gets.
 fn answer(
-    asked: Asked,
+    asked: KeyRequest,
     identities: &Identities,
     promised: &OnceLock<Ephemeral>,
 ) -> Result<ExtensionObject, Refusal> {
     let policy = match asked {
-        Asked::Nothing => return Ok(ExtensionObject::null()),
-        Asked::Key(policy) => policy,
-        Asked::Unknown => return Ok(ephemeral::refuse()),
+        KeyRequest::Nothing => return Ok(ExtensionObject::null()),
+        KeyRequest::Key(policy) => policy,
+        KeyRequest::Unknown => return Ok(ephemeral::refuse()),
     };
     let (Some(curve), Some(own)) = (policy.curve(), identities.of(policy)) else {
         return Ok(ephemeral::refuse());

@@ -8,11 +8,11 @@ use fleet::frame::{pack, unpack};
 use fleet::{Event, Settings};
 use plan::unit::duration::{self, nanos};
 
+use super::messages::{FromWatch, Hello};
 use super::piped::{CLOSEST, LATE, Looks, known};
-use super::speech::{FromWatch, Hello};
 use super::{Known, SamplerHandle, Site};
 use crate::fleet::pipe::stamp;
-use crate::fleet::{Crew, Role, Spec, Task, VERSION, Watches, places, resolved};
+use crate::fleet::{AgentPool, Role, Spec, Task, VERSION, Watches, places, resolved};
 use crate::screen::plain;
 
 /// Until it has looked for the first time.
@@ -35,7 +35,7 @@ pub fn open(
         .first()
         .map_or_else(|| spec.to_string(), |it| it.name.clone());
     // Certificates are those of its host.
-    let crew = Crew::start(&places, PathBuf::new(), Settings::default());
+    let crew = AgentPool::start(&places, PathBuf::new(), Settings::default());
     let mut line = Line {
         crew: crew.map_err(|error| error.to_string())?,
         looks: Looks::new(handle, every),
@@ -50,7 +50,7 @@ pub fn open(
 }
 
 struct Line {
-    crew: Crew,
+    crew: AgentPool,
     looks: Looks,
 }
 
@@ -76,7 +76,7 @@ impl Line {
     /// Waits for its clock, has it look, and takes the first look.
     fn open(&mut self, what: &str) -> Result<Hello, String> {
         let until = Instant::now() + CONNECTING;
-        let known = |crew: &Crew| {
+        let known = |crew: &AgentPool| {
             let standings = crew.standings();
             let exchanges = standings.first().map(|it| it.bands.exchanges());
             exchanges.is_some_and(|it| it >= Settings::default().exchanges)

@@ -24,14 +24,14 @@ const BETWEEN: usize = 8;
 const OUTSIDE: usize = 24;
 
 /// What is thought of the knee: chances over cells of its logarithm.
-pub(super) struct Belief {
+pub(super) struct KneeDistribution {
     /// Edges of the cells, one more than there are chances.
     edges: Vec<f64>,
     /// Of each cell; they add up to one.
     chances: Vec<f64>,
 }
 
-impl Belief {
+impl KneeDistribution {
     /// What trials of at least one load say. Loads of which nothing was decided say nothing.
     pub(super) fn of(points: &[Point]) -> Option<Self> {
         let told: Vec<(f64, f64, f64)> = points
@@ -121,33 +121,34 @@ mod tests {
 
     #[test]
     fn between_a_load_that_held_and_one_that_did_not_nothing_is_known() {
-        let belief = Belief::of(&[point(100.0, 4, 0), point(200.0, 0, 4)]).unwrap();
-        let half = belief.quantile(0.5);
+        let distribution = KneeDistribution::of(&[point(100.0, 4, 0), point(200.0, 0, 4)]).unwrap();
+        let half = distribution.quantile(0.5);
         assert!((half / (100.0 * 2f64.sqrt()) - 1.0).abs() < 0.03, "{half}");
-        assert!(belief.quantile(0.05) > 100.0);
-        assert!(belief.quantile(0.95) < 200.0);
+        assert!(distribution.quantile(0.05) > 100.0);
+        assert!(distribution.quantile(0.95) < 200.0);
     }
 
     #[test]
     fn a_single_miss_below_loads_that_held_again_and_again_is_not_believed() {
-        let belief =
-            Belief::of(&[point(100.0, 0, 1), point(200.0, 5, 0), point(202.0, 0, 5)]).unwrap();
-        let (low, half) = (belief.quantile(0.05), belief.quantile(0.5));
+        let distribution =
+            KneeDistribution::of(&[point(100.0, 0, 1), point(200.0, 5, 0), point(202.0, 0, 5)])
+                .unwrap();
+        let (low, half) = (distribution.quantile(0.05), distribution.quantile(0.5));
         assert!(low > 180.0, "{low}");
         assert!((198.0..204.0).contains(&half), "{half}");
     }
 
     #[test]
     fn answers_that_change_slowly_with_the_load_leave_more_open() {
-        let sharp = Belief::of(&[point(196.0, 6, 0), point(204.0, 0, 6)]).unwrap();
-        let dull = Belief::of(&[point(196.0, 4, 2), point(204.0, 2, 4)]).unwrap();
-        let width = |it: &Belief| it.quantile(0.975) / it.quantile(0.025);
+        let sharp = KneeDistribution::of(&[point(196.0, 6, 0), point(204.0, 0, 6)]).unwrap();
+        let dull = KneeDistribution::of(&[point(196.0, 4, 2), point(204.0, 2, 4)]).unwrap();
+        let width = |it: &KneeDistribution| it.quantile(0.975) / it.quantile(0.025);
         assert!(width(&dull) > 1.5 * width(&sharp));
     }
 
     #[test]
     fn without_trials_there_is_no_belief() {
-        assert!(Belief::of(&[]).is_none());
-        assert!(Belief::of(&[Point::new(5.0)]).is_none());
+        assert!(KneeDistribution::of(&[]).is_none());
+        assert!(KneeDistribution::of(&[Point::new(5.0)]).is_none());
     }
 }

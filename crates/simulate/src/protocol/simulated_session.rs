@@ -12,7 +12,7 @@ use super::secured::{self, Progress};
 use crate::tcp::End;
 
 /// A session, on the connection that it has now.
-pub struct Talk {
+pub struct SimulatedSession {
     pub number: u32,
     pub connection: u32,
     pub discovers: bool,
@@ -40,7 +40,7 @@ pub struct Talk {
     pub over: bool,
 }
 
-impl Talk {
+impl SimulatedSession {
     /// One that begins at a time.
     pub fn new(number: u32, discovers: bool, at: u64) -> Self {
         Self {

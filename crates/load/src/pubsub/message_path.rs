@@ -4,18 +4,18 @@ use std::io;
 use std::time::Duration;
 
 use super::batch::{Batch, Sent};
-use super::courier::{Courier, Delivered};
+use super::broker_connection::{BrokerConnection, Delivered};
 
 /// From one look at a broker's connection to the next.
 pub const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The way that messages go.
-pub enum Outlet {
+pub enum MessagePath {
     Datagrams(Box<Batch>),
-    Mqtt(Box<Courier>),
+    Mqtt(Box<BrokerConnection>),
 }
 
-impl Outlet {
+impl MessagePath {
     /// Where the next datagram is written, if it is one.
     pub fn slot(&mut self) -> Option<&mut Vec<u8>> {
         match self {

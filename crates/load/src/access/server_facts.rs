@@ -10,7 +10,7 @@ use crate::transport::CallError;
 
 /// The answers. What a server does not say is left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct About {
+pub struct ServerFacts {
     /// BuildInfo.ProductName.
     pub product: Option<String>,
     /// BuildInfo.ProductUri.
@@ -40,7 +40,7 @@ pub struct About {
 /// What is known of a server that says nothing of itself.
 pub const NAMELESS: &str = "a server that does not say what it is";
 
-impl About {
+impl ServerFacts {
     /// What it calls itself: product and version.
     pub fn name(&self) -> String {
         match &self.product {
@@ -197,7 +197,7 @@ pub trait Reads {
     fn utc(&self) -> i64;
 }
 
-impl About {
+impl ServerFacts {
     /// Asks the server. The limits are not known yet, so each call is small: five nodes, which
     /// every server takes.
     pub fn ask(session: &mut impl Reads) -> Result<Self, CallError> {

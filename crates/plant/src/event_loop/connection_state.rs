@@ -22,7 +22,7 @@ pub enum Turn {
 
 /// What helpers do for a request of a connection. What comes behind it waits, so that each connection has one of them at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Errand {
+pub enum HelperTask {
     /// Nothing.
     #[default]
     None,
@@ -34,11 +34,11 @@ pub enum Errand {
 
 /// What a loop knows of a connection.
 #[derive(Debug, Default)]
-pub struct Here {
+pub struct ConnectionState {
     /// Whether its requests are looked at.
     pub turn: Turn,
     /// What helpers do for it.
-    pub errand: Errand,
+    pub helper_task: HelperTask,
     /// Steps of its channel that helpers are at.
     pub busy: u32,
     /// An answer that is made as it is taken.
@@ -59,7 +59,7 @@ pub struct Here {
     owed: Vec<SlotId>,
 }
 
-impl Here {
+impl ConnectionState {
     /// Whether nothing more is read of it for now.
     #[inline]
     pub fn is_paused(&self) -> bool {
@@ -84,12 +84,12 @@ impl Here {
     /// Whether something has to be done first for what it asked before.
     #[inline]
     pub fn waits(&self) -> bool {
-        self.long.is_some() || self.leaving.is_some() || self.errand != Errand::None
+        self.long.is_some() || self.leaving.is_some() || self.helper_task != HelperTask::None
     }
 
     /// Whether something is under way for it: it cannot move then.
     pub fn is_engaged(&self) -> bool {
-        self.busy > 0 || self.long.is_some() || self.errand != Errand::None
+        self.busy > 0 || self.long.is_some() || self.helper_task != HelperTask::None
     }
 
     /// Work that was done for it in this turn.

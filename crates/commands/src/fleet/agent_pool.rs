@@ -11,7 +11,7 @@ use load::transport::Clock;
 use plan::Seat;
 
 use super::VERSION;
-use super::carrier::{self, Came, Carrier};
+use super::carrier::{self, Carrier, CarrierEvent};
 use super::key::Own;
 use super::nats::{self, Station};
 use super::pipe::stamp;
@@ -41,13 +41,13 @@ pub struct Standing {
 
 /// Agents at work.
 #[derive(Debug)]
-pub struct Crew {
+pub struct AgentPool {
     inbox: Sender<Inbox>,
     events: Receiver<Event>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Crew {
+impl AgentPool {
     /// Starts all of them.
     pub fn start(places: &[Place], pki: PathBuf, settings: Settings) -> std::io::Result<Self> {
         let (inbox, letters) = channel();
@@ -140,7 +140,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for AgentPool {
     fn drop(&mut self) {
         self.say(Inbox::Dismiss);
         if let Some(thread) = self.thread.take() {
@@ -151,12 +151,12 @@ impl Drop for Crew {
 
 /// What frames for an agent go by.
 #[derive(Debug)]
-enum Carried {
+enum FrameTransport {
     Process(Carrier),
     Broker(nats::Sender),
 }
 
-impl Carried {
+impl FrameTransport {
     fn send(&self, frame: Vec<u8>) {
         match self {
             Self::Process(it) => it.send(frame),
@@ -174,7 +174,7 @@ impl Carried {
 
 /// What the thread has before it.
 struct ControllerThread {
-    carriers: Vec<Option<Carried>>,
+    carriers: Vec<Option<FrameTransport>>,
     /// Those that a broker carries.
     station: Station,
     controller: Controller,
@@ -187,8 +187,8 @@ impl ControllerThread {
             let post = post.clone();
             let came = move |came| {
                 let letter = match came {
-                    Came::Message(message, at) => Inbox::Message(n, message, at),
-                    Came::End(why) => Inbox::End(n, why),
+                    CarrierEvent::Message(message, at) => Inbox::Message(n, message, at),
+                    CarrierEvent::End(why) => Inbox::End(n, why),
                 };
                 // Nobody reads it when all is over.
                 let _ = post.send(letter);
@@ -199,7 +199,7 @@ impl ControllerThread {
             } = &place.way
             {
                 let sender = self.station.want(tag, name, came);
-                self.carriers.push(Some(Carried::Broker(sender)));
+                self.carriers.push(Some(FrameTransport::Broker(sender)));
                 continue;
             }
             let started = carrier::agent(&place.way, pki)
@@ -208,7 +208,8 @@ impl ControllerThread {
                 let why = format!("it could not be started: {error}");
                 self.controller.closed(n, why, stamp());
             }
-            self.carriers.push(started.ok().map(Carried::Process));
+            self.carriers
+                .push(started.ok().map(FrameTransport::Process));
         }
         if let Err(error) = self.station.open() {
             let brokered = places.iter().enumerate();
@@ -286,11 +287,11 @@ impl ControllerThread {
             self.controller.dismiss(agent);
         }
         self.turn();
-        let mut carriers: Vec<Carried> = self.carriers.drain(..).flatten().collect();
-        carriers.iter_mut().for_each(Carried::close);
+        let mut carriers: Vec<FrameTransport> = self.carriers.drain(..).flatten().collect();
+        carriers.iter_mut().for_each(FrameTransport::close);
         let until = Carrier::leave_until();
         for it in carriers {
-            if let Carried::Process(it) = it {
+            if let FrameTransport::Process(it) = it {
                 it.end_by(until);
             }
         }

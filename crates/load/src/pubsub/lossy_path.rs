@@ -7,10 +7,10 @@ use plan::DatagramFate;
 use wire::time::Instant;
 
 use super::batch::Sent;
-use super::outlet::Outlet;
+use super::message_path::MessagePath;
 
 /// Whoever decides what becomes of messages.
-pub trait Fates: Send + std::fmt::Debug {
+pub trait LossModel: Send + std::fmt::Debug {
     /// Whether any message is hit now.
     fn are_wanted(&self) -> bool;
 
@@ -27,8 +27,8 @@ struct Held {
 
 /// Messages on their way to go astray.
 #[derive(Debug, Default)]
-pub struct Astray {
-    fates: Option<Box<dyn Fates>>,
+pub struct LossyPath {
+    fates: Option<Box<dyn LossModel>>,
     /// In the order of their times.
     later: VecDeque<(Instant, Held)>,
     /// Each waits for so many more.
@@ -39,8 +39,8 @@ pub struct Astray {
 /// Bytes that are held back at most: beyond, what would come later comes at once.
 const MOST: usize = 64 << 20;
 
-impl Astray {
-    pub fn new(fates: Option<Box<dyn Fates>>) -> Self {
+impl LossyPath {
+    pub fn new(fates: Option<Box<dyn LossModel>>) -> Self {
         Self {
             fates,
             ..Self::default()
@@ -58,10 +58,10 @@ impl Astray {
         (group, bytes): (usize, &[u8]),
         is_secured: bool,
         now: Instant,
-        outlet: &mut Outlet,
+        path: &mut MessagePath,
     ) -> io::Result<Sent> {
         if !self.is_wanted() {
-            return outlet.send(group, bytes);
+            return path.send(group, bytes);
         }
         let fate = self.fates.as_mut().map(|it| it.next()).unwrap_or_default();
         let mut message = bytes.to_vec();
@@ -81,7 +81,7 @@ impl Astray {
             sent.dropped += 1;
         } else {
             for _ in 0..fate.more {
-                sent.add(outlet.send(group, &message)?);
+                sent.add(path.send(group, &message)?);
                 sent.copies += 1;
             }
             let has_room = self.held + message.len() <= MOST;
@@ -97,11 +97,11 @@ impl Astray {
                 self.later.insert(place, (due, Held { group, bytes }));
                 debug_assert!(self.later.iter().is_sorted_by_key(|it| it.0));
             } else {
-                sent.add(outlet.send(group, &message)?);
+                sent.add(path.send(group, &message)?);
             }
         }
         for held in passed {
-            sent.add(outlet.send(held.group, &held.bytes)?);
+            sent.add(path.send(held.group, &held.bytes)?);
         }
         Ok(sent)
     }
@@ -123,27 +123,27 @@ impl Astray {
     }
 
     /// Sends those whose time has come.
-    pub fn release(&mut self, now: Instant, outlet: &mut Outlet) -> io::Result<Sent> {
+    pub fn release(&mut self, now: Instant, path: &mut MessagePath) -> io::Result<Sent> {
         let mut sent = Sent::default();
         while self.due().is_some_and(|at| at <= now) {
             if let Some((_, held)) = self.later.pop_front() {
                 self.held -= held.bytes.len();
-                sent.add(outlet.send(held.group, &held.bytes)?);
+                sent.add(path.send(held.group, &held.bytes)?);
             }
         }
-        sent.add(outlet.flush()?);
+        sent.add(path.flush()?);
         Ok(sent)
     }
 
     /// Sends all that is held back: nothing comes any more for which it could wait.
-    pub fn end(&mut self, outlet: &mut Outlet) -> io::Result<Sent> {
+    pub fn end(&mut self, path: &mut MessagePath) -> io::Result<Sent> {
         let mut sent = Sent::default();
         let later = self.later.drain(..).map(|(_, held)| held);
         for held in later.chain(self.behind.drain(..).map(|(_, held)| held)) {
-            sent.add(outlet.send(held.group, &held.bytes)?);
+            sent.add(path.send(held.group, &held.bytes)?);
         }
         self.held = 0;
-        sent.add(outlet.flush()?);
+        sent.add(path.flush()?);
         Ok(sent)
     }
 }

@@ -40,7 +40,7 @@ impl Bell {
 
 /// Threads that help with each pass.
 #[derive(Debug)]
-pub struct Crew {
+pub struct HelperThreads {
     helpers: usize,
     work: Mutex<Work>,
     begin: Condvar,
@@ -55,7 +55,7 @@ struct Work {
     over: bool,
 }
 
-impl Crew {
+impl HelperThreads {
     /// So many threads with the one that leads them.
     pub fn new(threads: usize) -> Self {
         Self {

@@ -7,7 +7,7 @@ const READ: usize = 256 * 1024;
 
 /// Memory of a loop, or of a thread that lends it to one loop after the other.
 #[derive(Debug, Default)]
-pub struct Lent {
+pub struct LoopMemory {
     /// To read into; empty while a connection has it.
     pub inbox: Vec<u8>,
     /// To write into.
@@ -16,7 +16,7 @@ pub struct Lent {
     pub body: Vec<u8>,
 }
 
-impl Lent {
+impl LoopMemory {
     /// With memory to read into.
     pub fn for_a_thread() -> Self {
         Self {

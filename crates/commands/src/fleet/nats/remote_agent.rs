@@ -13,9 +13,9 @@ use tokio::task::JoinHandle;
 
 use super::login::Login;
 use super::pump::{Out, pump};
-use super::{Claim, Claimed, Here, runtime};
+use super::{Claim, Claimed, WaitingAgent, runtime};
 use crate::failure::Failure;
-use crate::fleet::shelf;
+use crate::fleet::result_folder;
 use crate::fleet::spec::{is_name, is_word};
 use crate::screen::tell;
 use crate::settings;
@@ -71,11 +71,11 @@ pub fn run(args: &Args, words: &[std::ffi::OsString]) -> anyhow::Result<ExitCode
     runtime()?.block_on(async {
         let away = |why: &str| tell!("{why}; it is waited for");
         let client = login.wait(&format!("uaperf agent {name}"), away).await?;
-        let outpost = Outpost {
+        let outpost = RemoteAgent {
             client,
             login,
             name,
-            id: shelf::name(),
+            id: result_folder::name(),
             tags: args.tag.clone(),
             words: words.to_vec(),
         };
@@ -83,7 +83,7 @@ pub fn run(args: &Args, words: &[std::ffi::OsString]) -> anyhow::Result<ExitCode
     })
 }
 
-struct Outpost {
+struct RemoteAgent {
     client: Client,
     login: Login,
     name: String,
@@ -92,7 +92,7 @@ struct Outpost {
     words: Vec<std::ffi::OsString>,
 }
 
-impl Outpost {
+impl RemoteAgent {
     async fn wait(self) -> anyhow::Result<ExitCode> {
         let mut calls = self
             .client
@@ -132,7 +132,7 @@ impl Outpost {
 
     async fn answer(&self, call: &Message, free: bool) {
         let tag = call.subject.rsplit('.').next().unwrap_or_default();
-        let here = Here {
+        let here = WaitingAgent {
             name: self.name.clone(),
             id: self.id.clone(),
             free,
@@ -153,11 +153,12 @@ impl Outpost {
                 None,
                 Some("it is at work for another controller".to_owned()),
             ),
-            (true, Ok(claim)) if shelf::is_name(&claim.line) => match self.start(&claim.line).await
-            {
-                Ok(work) => (Some(work), None),
-                Err(error) => (None, Some(format!("it could not be started: {error:#}"))),
-            },
+            (true, Ok(claim)) if result_folder::is_name(&claim.line) => {
+                match self.start(&claim.line).await {
+                    Ok(work) => (Some(work), None),
+                    Err(error) => (None, Some(format!("it could not be started: {error:#}"))),
+                }
+            }
             (true, _) => (None, Some("the claim cannot be read".to_owned())),
         };
         if let (Some(to), Ok(answer)) = (claim.reply.clone(), serde_json::to_vec(&Claimed { why }))

@@ -29,7 +29,7 @@ pub enum Outcome {
 ///
 /// Times never go back: a caller that comes with an earlier one than before is taken to come now.
 #[derive(Debug)]
-pub struct Passage {
+pub struct LinkDirection {
     direction: Direction,
     random: Random,
     chain: Chain,
@@ -38,7 +38,7 @@ pub struct Passage {
     last: u64,
 }
 
-impl Passage {
+impl LinkDirection {
     /// A passage; `which` tells those of one seed apart.
     pub fn new(direction: Direction, seed: u64, which: u64) -> Self {
         Self {

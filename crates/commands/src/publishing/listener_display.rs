@@ -62,13 +62,13 @@ pub(super) fn now() -> u64 {
 }
 
 /// Shows what listeners tell.
-struct Board {
+struct ListenerDisplay {
     watcher: Watcher,
     told: Receiver<Progress>,
     relay: Option<Sender<Progress>>,
 }
 
-impl Board {
+impl ListenerDisplay {
     fn show(&mut self) {
         for progress in self.told.try_iter() {
             self.watcher.tell(&progress);
@@ -108,7 +108,7 @@ impl Hearing<'_> {
         );
         let (tells, told) = channel();
         let targets = vec![self.at.to_string()];
-        let mut board = Board {
+        let mut board = ListenerDisplay {
             watcher: Watcher::new(phase.work.name(), phase, targets, self.quiet, control),
             told,
             relay: self.relay,

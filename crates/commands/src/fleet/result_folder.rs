@@ -9,7 +9,7 @@ use crate::place;
 
 /// What is kept of one load: a folder of its own.
 #[derive(Debug, Clone)]
-pub struct Shelf {
+pub struct ResultFolder {
     folder: PathBuf,
 }
 
@@ -35,7 +35,7 @@ fn all() -> anyhow::Result<PathBuf> {
     Ok(place::state()?.join("fleet"))
 }
 
-impl Shelf {
+impl ResultFolder {
     /// That of a load, which may be empty.
     pub fn of(load: &str) -> anyhow::Result<Self> {
         match is_name(load) {
@@ -112,10 +112,10 @@ impl Shelf {
 }
 
 /// Those of loads whose results are whole, and not written yet.
-static WHOLE: Mutex<Vec<Shelf>> = Mutex::new(Vec::new());
+static WHOLE: Mutex<Vec<ResultFolder>> = Mutex::new(Vec::new());
 
 /// Is needed until a result is written.
-pub fn until_kept(shelf: Shelf) {
+pub fn until_kept(shelf: ResultFolder) {
     let mut whole = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
     whole.push(shelf);
 }
@@ -136,7 +136,7 @@ mod tests {
         assert!(is_name(&name()));
         assert_ne!(name(), name());
         for text in ["", "..", "../../../../../../../etc/passwd1", "0123"] {
-            let error = Shelf::of(text).unwrap_err().to_string();
+            let error = ResultFolder::of(text).unwrap_err().to_string();
             assert!(error.contains("(want 32 hexadecimal digits)"), "{error}");
         }
     }

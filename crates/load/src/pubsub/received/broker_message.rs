@@ -8,7 +8,7 @@ use pubsub::json::{JsonView, MessageType};
 use pubsub::mqtt::topic::is_json_data;
 use pubsub::security::KeyRing;
 
-use super::super::arrivals::{Came, Source};
+use super::super::arrivals::{ReceivedDatagram, Source};
 use super::super::followed::{DatagramContents, Followed};
 use super::{Received, STREAMS};
 
@@ -22,7 +22,7 @@ pub struct Topical {
 
 /// A message that a broker brought.
 #[derive(Debug, Clone, Copy)]
-pub struct Carried<'a> {
+pub struct BrokerMessage<'a> {
     pub topic: &'a str,
     pub payload: &'a [u8],
     /// It is of an earlier time: the broker had kept it.
@@ -35,7 +35,12 @@ pub struct Carried<'a> {
 
 impl Received {
     /// Takes a message of a broker.
-    pub fn take_carried(&mut self, message: Carried<'_>, keys: &mut KeyRing, tolerance: Tolerance) {
+    pub fn take_carried(
+        &mut self,
+        message: BrokerMessage<'_>,
+        keys: &mut KeyRing,
+        tolerance: Tolerance,
+    ) {
         let first = message.payload.iter().find(|it| !it.is_ascii_whitespace());
         let json = matches!(first, Some(b'{' | b'['));
         // A retained message that is taken back is empty.
@@ -53,11 +58,11 @@ impl Received {
         let here = message
             .same_clock
             .then_some(Source::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)));
-        let came = Came {
+        let came = ReceivedDatagram {
             len: bytes.len(),
             source: here,
             here: message.same_clock,
-            ..Came::default()
+            ..ReceivedDatagram::default()
         };
         let topic = match self.numbers.get(message.topic) {
             Some(number) => *number,
@@ -78,7 +83,7 @@ impl Received {
     /// Counts it, unless it was not of this time, or describes others.
     fn book_carried(
         &mut self,
-        message: Carried<'_>,
+        message: BrokerMessage<'_>,
         said: Result<Option<DatagramContents>, String>,
     ) {
         let said = match said {
@@ -100,7 +105,10 @@ impl Received {
     }
 
     /// What a text says; none if that is no data of this time.
-    fn read_carried(&mut self, message: Carried<'_>) -> Result<Option<DatagramContents>, String> {
+    fn read_carried(
+        &mut self,
+        message: BrokerMessage<'_>,
+    ) -> Result<Option<DatagramContents>, String> {
         let view = JsonView::parse(message.payload, is_json_data(message.topic));
         let view = view.map_err(|error| error.to_string())?;
         let data = view.message_type == MessageType::Data;

@@ -21,7 +21,7 @@ const NOBODY_FOR: Duration = Duration::from_secs(1);
 type Answers = BTreeMap<(&'static str, String, bool), u64>;
 
 /// What is shared by all that goes on at once.
-pub(super) struct Going {
+pub(super) struct AttackState {
     pub control: Control,
     pub nobody: AtomicBool,
     pub over: AtomicBool,
@@ -33,7 +33,7 @@ pub(super) struct Going {
     cpu: Mutex<Option<Duration>>,
 }
 
-impl Going {
+impl AttackState {
     pub fn new(control: Control) -> Self {
         Self {
             control,
@@ -94,13 +94,13 @@ pub(super) fn attack(
     when: (Instant, Duration),
     (rate, most): (f64, u64),
     clients: u32,
-    going: &Going,
+    state: &AttackState,
     own_cpu: &(dyn Fn() -> Option<Duration> + Sync),
 ) -> Paced {
     // What takes long ends when the attack does, so that the calm afterwards is one.
     let until = when.0 + when.1;
     let goes_on =
-        || going.goes_on() && !going.nobody.load(Ordering::Relaxed) && Instant::now() < until;
+        || state.goes_on() && !state.nobody.load(Ordering::Relaxed) && Instant::now() < until;
     let schedule = Schedule::new(when, rate, most, &goes_on);
     std::thread::scope(|scope| {
         for number in 0..clients {
@@ -122,17 +122,17 @@ pub(super) fn attack(
                         Some((since, times)) => (since, times + 1),
                         None => (Instant::now(), 1),
                     });
-                    going.told(told);
+                    state.told(told);
                     if nobody.is_some_and(|(since, times)| {
                         times >= NOBODY && since.elapsed() >= NOBODY_FOR
                     }) {
-                        going.nobody.store(true, Ordering::Relaxed);
+                        state.nobody.store(true, Ordering::Relaxed);
                     }
                 }
                 // Its sessions and connections end with it.
                 drop(attacker);
                 let spent = own_cpu().zip(before).map(|(now, then)| now - then);
-                let cpu = going.cpu.lock();
+                let cpu = state.cpu.lock();
                 let mut cpu = cpu.unwrap_or_else(PoisonError::into_inner);
                 *cpu = cpu.zip(spent).map(|(all, one)| all + one);
             });
@@ -148,10 +148,10 @@ pub(super) fn attack(
 }
 
 /// What they did, for the sheet.
-pub(super) fn attackers(paced: Option<Paced>, going: Going) -> Attackers {
-    let answers = going.answers.into_inner();
+pub(super) fn attackers(paced: Option<Paced>, state: AttackState) -> Attackers {
+    let answers = state.answers.into_inner();
     let answers = answers.unwrap_or_else(PoisonError::into_inner);
-    let cpu = going
+    let cpu = state
         .cpu
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);

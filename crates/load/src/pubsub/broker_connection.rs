@@ -65,7 +65,7 @@ pub(super) struct Retained {
 
 /// A publisher's connection to a broker, and the one after it.
 #[derive(Debug)]
-pub(super) struct Courier {
+pub(super) struct BrokerConnection {
     mqtt: Mqtt,
     client_id: String,
     retained: Retained,
@@ -83,7 +83,7 @@ pub(super) struct Courier {
     done: Delivered,
 }
 
-impl Courier {
+impl BrokerConnection {
     /// Connects. Without a first connection there is nothing to measure.
     pub fn new(
         mqtt: Mqtt,

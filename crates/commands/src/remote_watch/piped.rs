@@ -8,9 +8,9 @@ use fleet::frame::encode;
 use fleet::{Bands, Exchange, Stamp};
 use plan::unit::duration::{self, nanos};
 
-use super::speech::{FromWatch, Hello, ToWatch};
+use super::messages::{FromWatch, Hello, ToWatch};
 use super::{Event, Known, Point, SamplerHandle, Site};
-use crate::fleet::carrier::{Came, Carrier, program};
+use crate::fleet::carrier::{Carrier, CarrierEvent, program};
 use crate::fleet::pipe::stamp;
 use crate::fleet::{VERSION, Way};
 use crate::screen::plain;
@@ -64,7 +64,7 @@ pub fn open(
 
 struct Line {
     carrier: Carrier,
-    letters: Receiver<Came<FromWatch>>,
+    letters: Receiver<CarrierEvent<FromWatch>>,
     bands: Bands,
     looks: Looks,
 }
@@ -205,8 +205,8 @@ impl Line {
         while !looks {
             let left = until.saturating_duration_since(Instant::now());
             let (message, at) = match self.letters.recv_timeout(left) {
-                Ok(Came::Message(message, at)) => (message, at),
-                Ok(Came::End(why)) => return Err(why),
+                Ok(CarrierEvent::Message(message, at)) => (message, at),
+                Ok(CarrierEvent::End(why)) => return Err(why),
                 Err(_) => return Err(format!("no answer within {}", duration::show(CONNECTING))),
             };
             match message {
@@ -251,13 +251,13 @@ impl Line {
             // Half of the shortest interval: often enough to be told to stop.
             let wait = clock.saturating_duration_since(now).min(CLOSEST / 2);
             match self.letters.recv_timeout(wait) {
-                Ok(Came::Message(message, at)) => {
+                Ok(CarrierEvent::Message(message, at)) => {
                     self.take(message, at);
                     if over.is_some_and(|over| self.looks.last.is_some_and(|it| it >= over)) {
                         break;
                     }
                 }
-                Ok(Came::End(why)) => self.looks.end(why),
+                Ok(CarrierEvent::End(why)) => self.looks.end(why),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }

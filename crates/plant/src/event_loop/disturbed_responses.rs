@@ -77,7 +77,7 @@ enum What {
 }
 
 #[derive(Debug)]
-struct Behind {
+struct DelayedResponse {
     left: u32,
     among: Among,
     /// It is sent then at the latest.
@@ -88,10 +88,10 @@ struct Behind {
 
 /// What a connection has that is not where it should be.
 #[derive(Debug, Default)]
-pub struct Astray {
+pub struct DisturbedResponses {
     fates: Vec<(RequestId, Fate)>,
     held: BinaryHeap<Reverse<Held>>,
-    behind: Vec<Behind>,
+    behind: Vec<DelayedResponse>,
     bytes: usize,
     number: u64,
 }
@@ -105,7 +105,7 @@ pub struct Released {
     pub failed: Vec<(RequestId, u32, SendError)>,
 }
 
-impl Astray {
+impl DisturbedResponses {
     /// Whether everything is where it should be.
     pub fn is_empty(&self) -> bool {
         self.fates.is_empty() && self.held.is_empty() && self.behind.is_empty()
@@ -199,7 +199,7 @@ impl Astray {
                 self.hold(id, What::Response(body.clone()), now + delay);
             } else if behind > 0 {
                 self.bytes += body.len();
-                self.behind.push(Behind {
+                self.behind.push(DelayedResponse {
                     left: behind,
                     among,
                     due: now + LONGEST_WAIT,
@@ -229,13 +229,13 @@ impl Astray {
 
     fn follow(
         &mut self,
-        may: impl Fn(&Behind) -> bool,
+        may: impl Fn(&DelayedResponse) -> bool,
         connection: &mut Connection,
         failed: &mut Vec<(RequestId, u32, SendError)>,
     ) {
         let (go, stay) = std::mem::take(&mut self.behind).into_iter().partition(may);
         self.behind = stay;
-        let go: Vec<Behind> = go;
+        let go: Vec<DelayedResponse> = go;
         for behind in go {
             self.bytes -= behind.body.len();
             send(connection, behind.id, &behind.body, failed);

@@ -11,24 +11,24 @@ const READ: usize = 64 * 1024;
 
 /// A connection beside the first one.
 #[derive(Debug)]
-pub struct Beside<S> {
+pub struct ExtraConnection<S> {
     pub socket: S,
     pub tunnel: Box<Tunnel>,
 }
 
 /// All of them, and what goes over them and the first one.
 #[derive(Debug)]
-pub struct Posts<S> {
-    pub beside: Vec<Beside<S>>,
+pub struct ConnectionSet<S> {
+    pub beside: Vec<ExtraConnection<S>>,
     pub merge: Merge,
     /// Of what was to be written, the last byte is sealed already, but not all of it was taken.
     ahead: bool,
     pub scratch: Vec<u8>,
 }
 
-impl<S> Posts<S> {
+impl<S> ConnectionSet<S> {
     /// With these.
-    pub fn new(beside: Vec<Beside<S>>) -> Self {
+    pub fn new(beside: Vec<ExtraConnection<S>>) -> Self {
         Self {
             merge: Merge::new(beside.len()),
             beside,
@@ -38,12 +38,12 @@ impl<S> Posts<S> {
     }
 
     /// The same over other sockets.
-    pub fn over<T>(self, other: impl Fn(S) -> T) -> Posts<T> {
-        let beside = self.beside.into_iter().map(|it| Beside {
+    pub fn over<T>(self, other: impl Fn(S) -> T) -> ConnectionSet<T> {
+        let beside = self.beside.into_iter().map(|it| ExtraConnection {
             socket: other(it.socket),
             tunnel: it.tunnel,
         });
-        Posts {
+        ConnectionSet {
             beside: beside.collect(),
             merge: self.merge,
             ahead: self.ahead,
@@ -52,7 +52,7 @@ impl<S> Posts<S> {
     }
 }
 
-impl<S: Read + Write> Posts<S> {
+impl<S: Read + Write> ConnectionSet<S> {
     /// Writes chunks, each where it goes, and says how many bytes were taken, as a socket would: as long as one of the sockets has not taken all
     /// of its part, a byte is left over that is offered again.
     pub fn write(

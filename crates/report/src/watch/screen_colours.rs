@@ -4,11 +4,11 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// Inks of the screen: colours, or none.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Inks {
+pub(super) struct ScreenColours {
     pub colour: bool,
 }
 
-impl Inks {
+impl ScreenColours {
     pub fn of(self, colour: Color) -> Style {
         match self.colour {
             true => Style::new().fg(colour),

@@ -26,7 +26,7 @@ pub fn shares(tree: &Tree, id: u32) -> Figure<Shares> {
 
 /// What a process holds and has moved up to a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Footing {
+pub struct ProcessTotals {
     /// Memory that was written to the swap.
     pub swap_bytes: Figure<u64>,
     /// Bytes that came from disks for it.
@@ -40,13 +40,13 @@ pub struct Footing {
 }
 
 /// Of a process.
-pub fn footing(tree: &Tree, id: u32) -> Figure<Footing> {
+pub fn footing(tree: &Tree, id: u32) -> Figure<ProcessTotals> {
     let status = format!("/proc/{id}/status");
     let text = tree.text(&status)?;
     let io = format!("/proc/{id}/io");
     let moved = tree.text(&io);
     let moved = |key: &str| files::keyed(moved.as_ref().map_err(Clone::clone)?, key, &io);
-    Ok(Footing {
+    Ok(ProcessTotals {
         swap_bytes: kibibytes(&text, "VmSwap", &status)
             .map_err(|_| NotAvailable::because("the kernel was built without swap")),
         disk_read_bytes: moved("read_bytes"),

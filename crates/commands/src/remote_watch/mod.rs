@@ -5,10 +5,10 @@
 
 mod brokered;
 mod course;
+mod messages;
 mod piped;
 mod scrape;
 mod site;
-mod speech;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 use record::run::Fingerprint;
 
 pub use self::course::{Event, Point, SampleCourse, SamplePair};
+pub use self::messages::{FromWatch, Hello, ToWatch};
 pub use self::piped::CLOSEST;
 pub use self::site::{HOST, Site};
-pub use self::speech::{FromWatch, Hello, ToWatch};
 use crate::failure::Failure;
 
 /// Who is looked at, and by whom.
@@ -44,7 +44,7 @@ pub struct Known {
 
 /// Somebody looks at it from now on.
 #[derive(Debug)]
-pub struct Elsewhere {
+pub struct RemoteWatch {
     /// Who.
     pub known: Known,
     course: Arc<Mutex<SampleCourse>>,
@@ -77,7 +77,7 @@ fn lock(course: &Mutex<SampleCourse>) -> MutexGuard<'_, SampleCourse> {
     course.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Elsewhere {
+impl RemoteWatch {
     /// Looks once, and goes on doing so; refused where that is of no use. `every` is the time between two looks.
     pub fn open(site: &Site, every: Duration) -> anyhow::Result<Self> {
         let (stop, stopped) = channel();
@@ -134,7 +134,7 @@ impl Elsewhere {
     }
 }
 
-impl Drop for Elsewhere {
+impl Drop for RemoteWatch {
     fn drop(&mut self) {
         if self.waits {
             self.end();
