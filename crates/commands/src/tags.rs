@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 
 use record::Run;
 
+use crate::failure::Failure;
+
 /// What is said of a result.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[group(id = "said")]
@@ -21,27 +23,44 @@ pub struct Args {
 }
 
 /// What was typed, for all results of this process.
-static GIVEN: OnceLock<Args> = OnceLock::new();
+static GIVEN: OnceLock<(BTreeMap<String, String>, Vec<String>)> = OnceLock::new();
 
 impl Args {
     /// From now on results have it.
-    pub fn begin(&self) {
-        if !self.tags.is_empty() || self.target_name.is_some() || !self.notes.is_empty() {
+    pub fn begin(&self) -> anyhow::Result<()> {
+        let tags = self.all()?;
+        if !tags.is_empty() || !self.notes.is_empty() {
             // A second command in the same process would go on with the first one's.
-            let _ = GIVEN.set(self.clone());
+            let _ = GIVEN.set((tags, self.notes.clone()));
         }
+        Ok(())
+    }
+
+    /// All tags. One that is given two values would lose the first of them.
+    fn all(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        let name = self.target_name.iter();
+        let name = name.map(|it| ("server".to_owned(), it.clone()));
+        let mut all = BTreeMap::new();
+        for (name, value) in name.chain(self.tags.iter().cloned()) {
+            match all.get(&name) {
+                Some(other) if *other != value => {
+                    let what = format!("the tag {name} has two values: {other} and {value}");
+                    return Err(Failure::usage(what)
+                        .hint("give one of them; --target-name is the tag server")
+                        .into());
+                }
+                _ => all.insert(name, value),
+            };
+        }
+        Ok(all)
     }
 }
 
 /// Gives a result what was typed.
 pub fn put(run: &mut Run) {
-    if let Some(given) = GIVEN.get() {
-        let name = given.target_name.iter();
-        let name = name.map(|it| ("server".to_owned(), it.clone()));
-        run.tags = name
-            .chain(given.tags.iter().cloned())
-            .collect::<BTreeMap<_, _>>();
-        run.notes.extend(given.notes.iter().cloned());
+    if let Some((tags, notes)) = GIVEN.get() {
+        run.tags.clone_from(tags);
+        run.notes.extend(notes.iter().cloned());
     }
 }
 
@@ -52,5 +71,31 @@ pub fn tag(text: &str) -> Result<(String, String), String> {
     match name.trim().is_empty() || name.contains(char::is_whitespace) {
         true => Err(wrong()),
         false => Ok((name.to_owned(), value.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(target_name: Option<&str>, tags: &[&str]) -> anyhow::Result<BTreeMap<String, String>> {
+        let args = Args {
+            tags: tags.iter().map(|text| tag(text).unwrap()).collect(),
+            target_name: target_name.map(str::to_owned),
+            notes: Vec::new(),
+        };
+        args.all()
+    }
+
+    #[test]
+    fn a_tag_has_one_value() {
+        let both = typed(Some("plc1"), &["server=plc2"]).unwrap_err();
+        assert_eq!(
+            both.to_string(),
+            "the tag server has two values: plc1 and plc2"
+        );
+        assert!(typed(None, &["build=1", "night=7", "build=2"]).is_err());
+        let same = typed(Some("plc1"), &["server=plc1", "build=1", "build=1"]).unwrap();
+        assert_eq!(same.len(), 2);
     }
 }

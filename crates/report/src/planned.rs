@@ -147,8 +147,24 @@ pub fn plan(scenario: &Scenario, begun: Option<&Sweep>, style: Style) -> String 
 fn servers(page: &mut Page, point: &Point) {
     match &point.start {
         Some(start) => page.row("servers", &started(start)),
+        None if point.targets.is_empty() => {}
         None => page.row("servers", &point.targets.join(", ")),
     }
+    let steps = point.groups.iter().flat_map(|group| &group.steps);
+    let addresses: Vec<String> = steps.filter_map(address).collect();
+    if !addresses.is_empty() {
+        page.row("addresses", &addresses.join(", "));
+    }
+}
+
+/// Where a step publishes to, or listens.
+fn address(step: &ScenarioPhase) -> Option<String> {
+    let (way, address) = match &step.phase.work {
+        Work::Publish(work) => ("to", &work.to),
+        Work::Listen(work) => ("from", &work.from),
+        _ => return None,
+    };
+    Some(format!("{} {way} {address}", clean(&step.name)))
 }
 
 /// Who shares the load; where that is varied, of the first point.
@@ -242,10 +258,17 @@ fn done(point: &Point) -> String {
 
 fn step(step: &ScenarioPhase) -> String {
     let phase = &step.phase;
-    let batch = match (&phase.work, phase.work.batch()) {
-        (Work::Subscribe(work), _) => return subscribed(step, work),
-        (_, 1) => String::new(),
-        (_, n) => format!(" of {n}"),
+    match &phase.work {
+        Work::Subscribe(work) => return subscribed(step, work),
+        Work::Publish(work) => return published(step, work),
+        Work::Listen(work) => {
+            return format!("{}, {}", clean(&step.name), heard(step, work.listeners));
+        }
+        _ => {}
+    }
+    let batch = match phase.work.batch() {
+        1 => String::new(),
+        n => format!(" of {n}"),
     };
     let until = match (phase.duration, phase.requests) {
         (Some(duration), None) => typed(duration),
@@ -277,6 +300,29 @@ fn subscribed(step: &ScenarioPhase, work: &plan::Subscribe) -> String {
     )
 }
 
+/// `publish, 1,000 values each 10ms, 2 listeners, 10s`
+fn published(step: &ScenarioPhase, work: &plan::Publish) -> String {
+    let pace = match work.interval {
+        Some(interval) => format!("each {}", typed(interval)),
+        None => "without a pause".to_owned(),
+    };
+    let values = counted(work.values(), "value", "values");
+    format!(
+        "{}, {values} {pace}, {}",
+        clean(&step.name),
+        heard(step, work.listeners)
+    )
+}
+
+/// `2 listeners, 10s`
+fn heard(step: &ScenarioPhase, listeners: u32) -> String {
+    format!(
+        "{}, {}",
+        counted(listeners.into(), "listener", "listeners"),
+        step.phase.duration.map_or(String::new(), typed)
+    )
+}
+
 /// The load of all sessions together, as far as one number says it.
 fn load(phase: &plan::Phase) -> String {
     let sessions = f64::from(phase.sessions);
@@ -288,14 +334,50 @@ fn load(phase: &plan::Phase) -> String {
     }
 }
 
+/// What the height of a step is a number of. Heights of the same unit are drawn to the same scale.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Unit {
+    InFlight,
+    RequestsPerSecond,
+    Subscriptions,
+    ValuesPerSecond,
+    /// A publisher without a pause between its cycles.
+    AsFastAsPossible,
+    Listeners,
+}
+
+impl Unit {
+    fn of(phase: &plan::Phase) -> Self {
+        match &phase.work {
+            Work::Subscribe(_) => Self::Subscriptions,
+            Work::Publish(work) if work.values_per_s().is_none() => Self::AsFastAsPossible,
+            Work::Publish(_) => Self::ValuesPerSecond,
+            Work::Listen(_) => Self::Listeners,
+            _ if phase.arrival.is_open() => Self::RequestsPerSecond,
+            _ => Self::InFlight,
+        }
+    }
+
+    fn show(self, height: f64) -> String {
+        let count = height as u64;
+        match self {
+            Self::InFlight => format!("{height} in flight"),
+            Self::RequestsPerSecond => Rate::show(height),
+            Self::Subscriptions => counted(count, "subscription", "subscriptions"),
+            Self::ValuesPerSecond => Rate::show(height).replacen('/', " values/", 1),
+            Self::AsFastAsPossible => "as fast as possible".to_owned(),
+            Self::Listeners => counted(count, "listener", "listeners"),
+        }
+    }
+}
+
 /// What a picture shows of a step: when it begins and ends, its heights, and its peak in words.
 #[derive(Debug, PartialEq)]
 struct Drawn {
     name: String,
     from: f64,
     to: f64,
-    /// Heights of the same unit are drawn to the same scale.
-    unit: u8,
+    unit: Unit,
     heights: Vec<f64>,
     peak: String,
 }
@@ -328,26 +410,22 @@ fn drawn(point: &Point) -> (Vec<Drawn>, f64) {
             name: step.name.clone(),
             from,
             to,
-            unit: match &step.phase.work {
-                Work::Subscribe(_) => 2,
-                _ => u8::from(step.phase.arrival.is_open()),
-            },
-            peak: match &step.phase.work {
-                Work::Subscribe(_) => counted(peak as u64, "subscription", "subscriptions"),
-                _ if step.phase.arrival.is_open() => Rate::show(peak),
-                _ => format!("{peak} in flight"),
-            },
+            unit: Unit::of(&step.phase),
+            peak: Unit::of(&step.phase).show(peak),
             heights,
         }
     });
     (drawn.collect(), at)
 }
 
-/// Requests per second of all sessions of a server, or those in flight.
+/// How much a step is, in its unit: of requests, those of all sessions of a server.
 fn height(phase: &plan::Phase, t: f64, length: f64) -> f64 {
     let sessions = f64::from(phase.sessions);
-    if let Work::Subscribe(work) = &phase.work {
-        return sessions * f64::from(work.subscriptions);
+    match &phase.work {
+        Work::Subscribe(work) => return sessions * f64::from(work.subscriptions),
+        Work::Publish(work) => return work.values_per_s().unwrap_or(1.0),
+        Work::Listen(work) => return f64::from(work.listeners),
+        _ => {}
     }
     let of_one = match &phase.arrival {
         Arrival::Open(Pace::Ramp { from, to }) => {

@@ -426,6 +426,32 @@ fn a_starter_is_written_checked_and_shown() {
 }
 
 #[test]
+fn a_plan_says_of_pubsub_what_is_published_and_who_listens() {
+    let desk = Desk::with(
+        "name = \"signals\"\n\
+         [[phase]]\nname = \"out\"\nservice = \"publish\"\nto = \"opc.udp://239.255.0.1:0\"\n\
+         signals = 50\ninterval = \"10ms\"\nlisteners = 2\nduration = \"5s\"\n\
+         [[phase]]\nname = \"in\"\nservice = \"listen\"\nfrom = \"opc.udp://239.255.0.1:4850\"\n\
+         listeners = 3\nduration = \"4s\"\n",
+    );
+    let output = desk.uaperf(&["run", "--dry-run", "x.toml"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for what in [
+        "out to opc.udp://239.255.0.1:0, in from opc.udp://239.255.0.1:4850",
+        "out, 50 values each 10ms, 2 listeners, 5s",
+        "in, 3 listeners, 4s",
+        "5000 values/s",
+    ] {
+        assert!(shown.contains(what), "{what}: {shown}");
+    }
+    assert!(
+        !shown.contains("in flight") && !shown.contains("servers"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_test_description_document_of_2015_is_run_and_its_rows_follow_its_formulas() {
     let desk = Desk::with("");
     let server = desk.serve(&["--profile", "gonzalez2015", "--trust"]);

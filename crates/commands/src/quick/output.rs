@@ -58,7 +58,7 @@ impl Args {
         }
         self.printed.check(self.takes_output())?;
         self.feed.open()?;
-        self.tags.begin();
+        self.tags.begin()?;
         Ok(())
     }
 

@@ -260,7 +260,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
     args.feed.open()?;
     args.pcap.begin()?;
     args.reverse.begin()?;
-    args.tags.begin();
+    args.tags.begin()?;
     let rows = document.map(|document| {
         Rows::of(
             document,

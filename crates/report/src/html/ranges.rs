@@ -37,6 +37,7 @@ pub(super) fn figures(runs: &[Named]) -> Vec<Large<&'static str>> {
     for (metric, what) in FIRST {
         let values = phases
             .iter()
+            .filter(|(_, phase)| phase.total.planned > 0 || !of_requests(metric))
             .filter_map(|(named, phase)| Some((metric.of(phase)?, *named)))
             .filter(|(value, _)| value.is_finite());
         let mut values: Vec<(f64, &Named)> = values.collect();
@@ -58,4 +59,9 @@ pub(super) fn figures(runs: &[Named]) -> Vec<Large<&'static str>> {
         all.push((grouped(errors), "errors", Some(format!("over {of}"))));
     }
     all
+}
+
+/// Whether a phase without requests has nothing to say of it.
+fn of_requests(metric: Metric) -> bool {
+    metric == Metric::Figure(Measure::Response, Stat::Rate)
 }

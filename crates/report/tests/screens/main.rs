@@ -268,6 +268,21 @@ fn a_page_of_several_runs_begins_with_the_ends_of_what_they_found() {
 }
 
 #[test]
+fn a_run_without_requests_is_not_the_lowest_of_them() {
+    let mut runs = vec![quiet(), stalled()];
+    let lowest = |runs: &[Run]| {
+        let page = report::html(&named(runs.to_vec()), None);
+        let mut figures = page.split("<li>");
+        let rate = figures.find(|it| it.contains("requests, most")).unwrap();
+        rate.split("</li>").next().unwrap().to_owned()
+    };
+    let of_two = lowest(&runs);
+    assert!(of_two.contains("lowest"), "{of_two}");
+    runs.push(notified::notified(notified::Trouble::Nothing));
+    assert_eq!(lowest(&runs), of_two);
+}
+
+#[test]
 fn many_runs_are_a_trend() {
     let runs: Vec<Run> = (1..=8)
         .map(|k| run(&reading(&format!("{k}00/s")), 0..k * 10_000_000))
