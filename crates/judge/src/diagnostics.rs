@@ -1,6 +1,6 @@
 //! What servers counted themselves beside what we counted: who is right is not said, how far they are apart is.
 
-use record::run::{Beside, Counted, Diagnostics, OfSubscriptions, Phase, Subscriptions};
+use record::run::{CountComparison, Counted, Diagnostics, OfSubscriptions, Phase, Subscriptions};
 
 /// Requests of a kind that a phase sent, from its first to its last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ const SERVICES: [(&str, &[&str], &[&str]); 15] = [
 
 /// Counts of all servers beside ours. Nothing where a server tells nothing, since its part of the sums is not
 /// known.
-pub fn beside(told: &Diagnostics, ours: Ours<'_>) -> Vec<Beside> {
+pub fn beside(told: &Diagnostics, ours: Ours<'_>) -> Vec<CountComparison> {
     let Ours {
         sent,
         sessions,
@@ -123,9 +123,9 @@ pub(crate) fn notes(phase: &Phase) -> Vec<String> {
         .collect()
 }
 
-fn row(what: &str, server: u64, client: u64, because: Option<String>) -> Beside {
-    Beside {
-        witness: "diagnostics".to_owned(),
+fn row(what: &str, server: u64, client: u64, because: Option<String>) -> CountComparison {
+    CountComparison {
+        source: "diagnostics".to_owned(),
         what: what.to_owned(),
         server,
         client,
@@ -168,7 +168,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    fn rows(&self, sent: &[Sent]) -> Vec<Beside> {
+    fn rows(&self, sent: &[Sent]) -> Vec<CountComparison> {
         let mut rows = Vec::new();
         for (what, names, counters) in SERVICES {
             let ours = || {
@@ -193,7 +193,7 @@ impl<'a> Calls<'a> {
         rows
     }
 
-    fn publishing(&self, heard: &Subscriptions) -> Vec<Beside> {
+    fn publishing(&self, heard: &Subscriptions) -> Vec<CountComparison> {
         let (sent, answered) = (heard.count("publish_sent"), heard.count("publish_answered"));
         let server = self.count("publishCount");
         let mut rows = vec![match server == answered {
@@ -218,7 +218,7 @@ impl<'a> Calls<'a> {
 }
 
 /// Where sessions come and go, the server as a whole tells how many there were.
-fn sessions(servers: &[&Counted], ours: u64) -> Option<Beside> {
+fn sessions(servers: &[&Counted], ours: u64) -> Option<CountComparison> {
     let created = servers
         .iter()
         .map(|it| it.summary.get("cumulatedSessionCount").copied());
@@ -231,7 +231,7 @@ fn sessions(servers: &[&Counted], ours: u64) -> Option<Beside> {
 }
 
 /// What was counted for subscriptions (Part 5, 12.15).
-fn subscriptions(servers: &[&Counted], heard: &Subscriptions, queue: u32) -> Vec<Beside> {
+fn subscriptions(servers: &[&Counted], heard: &Subscriptions, queue: u32) -> Vec<CountComparison> {
     let told: Option<Vec<&OfSubscriptions>> = servers
         .iter()
         .map(|it| it.subscriptions.as_ref()?.known())

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use judge::diagnostics::{Ours, Sent, beside};
 use record::run::{
-    Beside, Counted, Diagnostics, Figure, OfSessions, OfSubscriptions, Subscriptions,
+    CountComparison, Counted, Diagnostics, Figure, OfSessions, OfSubscriptions, Subscriptions,
 };
 
 fn map(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
@@ -44,7 +44,7 @@ fn sent(service: &str, requests: u64, unanswered: u64) -> Vec<Sent> {
     }]
 }
 
-fn of_requests(told: &Diagnostics, sent: &[Sent]) -> Vec<Beside> {
+fn of_requests(told: &Diagnostics, sent: &[Sent]) -> Vec<CountComparison> {
     let ours = Ours {
         sent,
         ..Ours::default()
@@ -62,7 +62,11 @@ fn heard(values: &[(&str, u64)], messages: &[(&str, u64)]) -> Subscriptions {
     }
 }
 
-fn of_subscriptions(counts: &[(&str, u64)], heard: &Subscriptions, queue: u32) -> Vec<Beside> {
+fn of_subscriptions(
+    counts: &[(&str, u64)],
+    heard: &Subscriptions,
+    queue: u32,
+) -> Vec<CountComparison> {
     let ours = Ours {
         heard: Some((heard, queue)),
         ..Ours::default()
@@ -70,7 +74,7 @@ fn of_subscriptions(counts: &[(&str, u64)], heard: &Subscriptions, queue: u32) -
     beside(&told(&[], 0, counts), ours)
 }
 
-fn row<'a>(rows: &'a [Beside], what: &str) -> &'a Beside {
+fn row<'a>(rows: &'a [CountComparison], what: &str) -> &'a CountComparison {
     rows.iter().find(|it| it.what == what).unwrap()
 }
 

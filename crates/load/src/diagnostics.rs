@@ -1,4 +1,4 @@
-//! A server's own counts of sessions and subscriptions (Part 5, 6.3.3 to 6.3.5): a second witness of what
+//! A server's own counts of sessions and subscriptions (Part 5, 6.3.3 to 6.3.5): to compare with what
 //! we sent and received.
 //!
 //! Two Read requests at most: one of the flag, the summary and the sessions; another of the subscriptions. What a plant

@@ -1,6 +1,6 @@
 //! What servers counted themselves, beside what we counted.
 
-use record::run::{Beside, Diagnostics};
+use record::run::{CountComparison, Diagnostics};
 
 use crate::page::{Page, grouped};
 
@@ -11,9 +11,9 @@ pub(crate) fn row(page: &mut Page, told: &Diagnostics) {
         1 => "the server's own counters",
         _ => "the servers' own counters",
     };
-    let (agree, differ): (Vec<&Beside>, Vec<&Beside>) =
+    let (agree, differ): (Vec<&CountComparison>, Vec<&CountComparison>) =
         told.beside.iter().partition(|it| it.agrees());
-    let named = |it: &Beside| several(it.server, &it.what);
+    let named = |it: &CountComparison| several(it.server, &it.what);
     let agree: Vec<String> = agree.into_iter().map(named).collect();
     let mut label = "diagnostics";
     if !agree.is_empty() {

@@ -8,7 +8,7 @@ use crate::support::{Server, command, text};
 use peers::StartOptions;
 use peers::testing::{require, start};
 use record::Run;
-use record::run::{Beside, Counted, Waiting};
+use record::run::{CountComparison, Counted, Waiting};
 use tempfile::TempDir;
 
 /// A place for results and certificates, and what was printed.
@@ -40,11 +40,11 @@ impl Bench {
     }
 }
 
-fn rows(run: &Run) -> &[Beside] {
+fn rows(run: &Run) -> &[CountComparison] {
     &run.phases[0].diagnostics.as_ref().unwrap().beside
 }
 
-fn row<'a>(run: &'a Run, what: &str) -> &'a Beside {
+fn row<'a>(run: &'a Run, what: &str) -> &'a CountComparison {
     let found = rows(run).iter().find(|it| it.what == what);
     found.unwrap_or_else(|| panic!("no row of {what}: {:?}", rows(run)))
 }
@@ -85,7 +85,7 @@ fn a_plant_counts_as_many_requests_as_were_sent() {
     assert_eq!(row(&run, "reads").server, 500);
     let sessions = counted(&run).sessions.known().unwrap().clone();
     assert_eq!((sessions.found, sessions.lost), (3, 0));
-    // The witness's own Read is told, and is not among ours.
+    // The Read of the diagnostics itself is counted, and is not among ours.
     assert_eq!(sessions.requests["readCount"], 501);
 
     let (run, screen) = bench.run(&[
@@ -140,7 +140,7 @@ fn a_plant_says_how_busy_its_loop_was_and_what_waited_and_its_thread_agrees() {
     let phase = &run.phases[0];
     let told = counted(&run).internals.as_ref().unwrap();
     let reads = told.service("Read").unwrap();
-    // The first look of the witness ended behind it.
+    // The first reading of the diagnostics ended behind it.
     assert_eq!(reads.count, phase.whole().completed + 1);
     assert!(reads.mean_ns().unwrap() > 1000.0, "{reads:?}");
     let (busiest, busy) = told.busiest().unwrap();

@@ -1,4 +1,4 @@
-//! What subscriptions told: their part of the result, the server's own witness beside it, and what
+//! What subscriptions told: their part of the result, the server's own counts beside it, and what
 //! their shape gives reason to say.
 
 use std::collections::BTreeMap;

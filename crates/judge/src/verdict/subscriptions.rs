@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::run::{Beside, Outcome, Phase, Silence, Stall, Status, Subscriptions};
+use record::run::{CountComparison, Outcome, Phase, Silence, Stall, Status, Subscriptions};
 use serde_json::Value;
 
 use super::missing::Missing;
@@ -309,7 +309,7 @@ pub(crate) fn notes(told: &Subscriptions, phase: &Phase) -> Vec<String> {
     for beside in unexplained {
         notes.push(format!(
             "{}: {} by the server's {}, {} by us",
-            beside.what, beside.server, beside.witness, beside.client
+            beside.what, beside.server, beside.source, beside.client
         ));
     }
     notes
@@ -317,7 +317,7 @@ pub(crate) fn notes(told: &Subscriptions, phase: &Phase) -> Vec<String> {
 
 /// Counts of plants, each between two of its ledgers (GroundTruth, as JSON), added up over all of them,
 /// beside ours. Other clients of these plants are counted by them as well.
-pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<Beside> {
+pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<CountComparison> {
     // Kinds of values that a plant has none of are not in its ledger, nor are counts that an older one does not keep.
     let total = |ledger: &Value, kind: &str, name: &str| {
         ledger["subscriptions"]["total"][kind][name]
@@ -336,8 +336,8 @@ pub fn beside_ledgers(plants: &[(&Value, &Value)], told: &Subscriptions) -> Vec<
     let mut rows = Vec::new();
     let mut add = |what: &str, server: u64, client: u64, because: &str| {
         let because = (server != client && !because.is_empty()).then(|| because.to_owned());
-        rows.push(Beside {
-            witness: "ledger".to_owned(),
+        rows.push(CountComparison {
+            source: "ledger".to_owned(),
             what: what.to_owned(),
             server,
             client,

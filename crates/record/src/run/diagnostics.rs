@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Beside, Figure, Internals};
+use super::{CountComparison, Figure, Internals};
 
-/// A second witness: ServerDiagnostics (Part 5, 6.3.3), read before the first request and after the last
+/// What is compared with our own counts: ServerDiagnostics (Part 5, 6.3.3), read before the first request and after the last
 /// answer. Counts have the names of their fields in Part 5, and are what was added in between.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diagnostics {
@@ -14,7 +14,7 @@ pub struct Diagnostics {
     pub targets: Vec<Figure<Counted>>,
     /// Where all targets tell: their counts beside ours, added up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Beside>,
+    pub beside: Vec<CountComparison>,
 }
 
 /// What a server counted.
@@ -28,7 +28,7 @@ pub struct Counted {
     /// Our entries in SubscriptionDiagnosticsArray, where there were subscriptions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscriptions: Option<Figure<OfSubscriptions>>,
-    /// Read requests of which the witness consists itself, and which are among the counts.
+    /// Read requests that fetch the diagnostics themselves, and are among the counts.
     pub own_reads: u64,
     /// What a plant of ours did meanwhile, from one look to the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -55,8 +55,8 @@ pub use series::{Budget, HistogramCourse, Series, Usage, UsageSeries};
 pub use stall::{Stall, StallKind};
 pub use status::Status;
 pub use subscriptions::{
-    Beside, ByRate, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First, Incident,
-    Intervals, Names, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
+    ByRate, CountComparison, EachSubscription, Ended, EventsHeard, Extremes, Fairness, First,
+    Incident, Intervals, Names, Outcome, Place, Silence, Slow, StepTaken, Subscriptions,
 };
 pub use verdict::{EvidenceTopic, Expectation, Kind, Verdict};
 

@@ -116,7 +116,7 @@ pub struct Subscriptions {
     pub clock: ClockBound,
     /// What the server counted itself, beside what came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Beside>,
+    pub beside: Vec<CountComparison>,
     /// The subscriptions, up to a thousand.
     pub each: Vec<EachSubscription>,
 }
@@ -268,9 +268,10 @@ pub struct Fairness {
 
 /// A count of the server's beside ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct CountComparison {
     /// Where the server counts: `ledger`.
-    pub witness: String,
+    #[serde(rename = "witness")]
+    pub source: String,
     /// What is counted.
     pub what: String,
     /// By the server, between the beginning and the end.
@@ -282,7 +283,7 @@ pub struct Beside {
     pub because: Option<String>,
 }
 
-impl Beside {
+impl CountComparison {
     /// Whether both say the same.
     pub fn agrees(&self) -> bool {
         self.server == self.client

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use record::notification_ledger::SetUpStep;
-use record::run::{Beside, Fingerprint, Names, Outcome, Phase, Subscriptions, WarmUp};
+use record::run::{CountComparison, Fingerprint, Names, Outcome, Phase, Subscriptions, WarmUp};
 use record::{Run, Timestamp};
 
 use super::*;
@@ -162,8 +162,8 @@ fn the_result_file_holds_it_and_follows_its_schema() {
     let parts = ["phase", "queueing", "transport"].map(|name| phase.total.histogram(name).sum());
     assert_eq!(delay.sum(), parts.iter().sum());
     let mut told = subscriptions();
-    told.beside.push(Beside {
-        witness: "ledger".to_owned(),
+    told.beside.push(CountComparison {
+        source: "ledger".to_owned(),
         what: "values sent".to_owned(),
         server: 2,
         client: 1,

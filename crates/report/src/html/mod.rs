@@ -45,7 +45,7 @@ use record::Run;
 pub use shape::shapes;
 
 use self::contents::Contents;
-use self::models::Beside;
+use self::models::ModelComparison;
 use crate::compared::Compared;
 use crate::pictures::Pictures;
 use crate::points::{Family, Named, Points, families};
@@ -256,11 +256,11 @@ fn several(runs: &[Named], x: Option<Metric>) -> Markup {
         found.collect::<Vec<_>>()
     });
     let found: Vec<String> = found.collect();
-    let (first, last): (Option<Beside>, _) = match models::beside(&families) {
+    let (first, last): (Option<ModelComparison>, _) = match models::beside(&families) {
         Some(it) if it.has_curves => (Some(it), None),
         it => (None, it),
     };
-    let both = |contents: &mut Contents, it: Option<Beside>| {
+    let both = |contents: &mut Contents, it: Option<ModelComparison>| {
         let body = it.map_or_else(|| html! {}, |it| it.body);
         contents.add("models", "Both communication models", body);
     };

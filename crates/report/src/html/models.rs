@@ -144,14 +144,14 @@ fn over_repetitions(point: &Point, phase: &str, of: Of) -> f64 {
 }
 
 /// Both models over the signals per second, where both were measured.
-pub(super) struct Beside {
+pub(super) struct ModelComparison {
     /// Whether one of them was measured at several loads: then there are curves, else a table only.
     pub(super) has_curves: bool,
     pub(super) body: Markup,
 }
 
 /// Both models, where both were measured.
-pub(super) fn beside(families: &[Family]) -> Option<Beside> {
+pub(super) fn beside(families: &[Family]) -> Option<ModelComparison> {
     let mut models: Vec<Model> = families.iter().flat_map(of_family).collect();
     let some = |pubsub: bool| models.iter().any(|it| it.pubsub == pubsub);
     if !some(true) || !some(false) {
@@ -181,7 +181,7 @@ pub(super) fn beside(families: &[Family]) -> Option<Beside> {
             (table(&models).markup())
         }
     };
-    Some(Beside { has_curves, body })
+    Some(ModelComparison { has_curves, body })
 }
 
 /// The colour of what was printed, which no curve has unless there are many.

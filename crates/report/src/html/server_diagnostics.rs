@@ -1,7 +1,7 @@
 //! Servers' own counts beside ours.
 
 use maud::{Markup, html};
-use record::run::{Beside, Diagnostics};
+use record::run::{CountComparison, Diagnostics};
 
 use super::table::{Cell, Table};
 use crate::unit::Kind;
@@ -20,7 +20,7 @@ pub(super) fn section(told: &Diagnostics) -> Markup {
 }
 
 /// Counts of servers beside ours.
-pub(super) fn beside(caption: &str, rows: &[Beside]) -> Table {
+pub(super) fn beside(caption: &str, rows: &[CountComparison]) -> Table {
     let rows = rows.iter().map(|it| {
         let outcome = match (it.agrees(), &it.because) {
             (true, _) => Cell::inked("agree", "good"),
@@ -28,7 +28,7 @@ pub(super) fn beside(caption: &str, rows: &[Beside]) -> Table {
             (false, None) => Cell::inked("differ", "bad"),
         };
         vec![
-            Cell::text(it.witness.clone()),
+            Cell::text(it.source.clone()),
             Cell::text(it.what.replace('_', " ")),
             Cell::number(Some(it.server as f64), Kind::Count),
             Cell::number(Some(it.client as f64), Kind::Count),

@@ -4,7 +4,7 @@ use record::notification_ledger::{
     Counter, Head, ItemTerms, NotificationLedger, Seat, SetUpStep, SubscriptionTerms, WatchedValue,
 };
 use record::run::{
-    Beside, Figure, Fingerprint, Names, Outcome, Phase, Subscriptions, Target, WarmUp,
+    CountComparison, Figure, Fingerprint, Names, Outcome, Phase, Subscriptions, Target, WarmUp,
 };
 use record::{Ledger, Run};
 
@@ -99,15 +99,15 @@ pub fn behind(warm_up: WarmUp, trouble: Trouble) -> Run {
     let mut told = Subscriptions::of(&account, &names);
     told.clock.error_ns = Figure::Known(0);
     told.beside = vec![
-        Beside {
-            witness: "ledger".into(),
+        CountComparison {
+            source: "ledger".into(),
             what: "values sent".into(),
             server: told.count("received"),
             client: told.count("received"),
             because: None,
         },
-        Beside {
-            witness: "ledger".into(),
+        CountComparison {
+            source: "ledger".into(),
             what: "messages acknowledged".into(),
             server: 198,
             client: 196,

@@ -27,7 +27,7 @@ pub struct Client<'a> {
     /// Its session, while it has no connection.
     pub detached: Option<Box<DetachedSession>>,
     /// The names of the sessions that it was given before and behind rounds; those that it comes and goes
-    /// with are no use to a witness.
+    /// with cannot be compared with server diagnostics.
     pub ids: Vec<NodeId>,
     /// What it has beside its session, if it is a user.
     pub user: Option<Box<User>>,
