@@ -58,11 +58,12 @@ fn is_there(tool: &str, package: &str) -> bool {
 }
 
 fn near(what: &str, found: f64, wanted: f64, ticks: f64) {
+    assert_eq!(difference(what, found, wanted, ticks), None);
+}
+
+fn difference(what: &str, found: f64, wanted: f64, ticks: f64) -> Option<String> {
     let off = (found - wanted).abs();
-    assert!(
-        off <= 0.02 * wanted + ticks,
-        "{what}: {found}, but {wanted}"
-    );
+    (off > 0.02 * wanted + ticks).then(|| format!("{what}: {found}, but {wanted}"))
 }
 
 /// The one that works, with what lets it begin, once it waits for that.
@@ -278,6 +279,19 @@ fn what_the_kernel_counts_of_a_process_is_what_perf_stat_says() {
     if !is_there("perf", "linux-perf") {
         return;
     }
+    // The two do not begin and end at the same moment, and other tests may have the cores in between: once they have to agree.
+    let mut differences = Vec::new();
+    for _ in 0..3 {
+        differences = differences_to_perf_stat();
+        if differences.is_empty() {
+            return;
+        }
+    }
+    panic!("{differences:?}");
+}
+
+/// What `uaperf watch` and `perf stat` say of a process, where that differs.
+fn differences_to_perf_stat() -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let (mut worker, _out) = worker();
     let pid = worker.id();
@@ -300,7 +314,7 @@ fn what_the_kernel_counts_of_a_process_is_what_perf_stat_says() {
         without::say(&format!("SKIPPED perf stat: {}", why.trim()));
         worker.kill().unwrap();
         worker.wait().unwrap();
-        return;
+        return Vec::new();
     }
     let (mut watching, out) = watch(pid, &["--interval", "20ms", "--counters"]);
     worker.stdin.take().unwrap().write_all(b"now\n").unwrap();
@@ -327,29 +341,31 @@ fn what_the_kernel_counts_of_a_process_is_what_perf_stat_says() {
     let clock = told("task-clock") * 1e6;
     let end = lines.last().unwrap();
     let cpu = end.pointer("/processes/0/cpu_ns").unwrap();
-    near("CPU", cpu.as_f64().unwrap(), clock, 5e6);
-    near("task clock", counter("task_clock_ns"), clock, 5e6);
     let switches = told("context-switches");
-    near("switches", counter("context_switches"), switches, 4.0);
     let (own, forced) = (
         sum("/closely/voluntary_switches"),
         sum("/closely/involuntary_switches"),
     );
-    near("switches of both kinds", own + forced, switches, 4.0);
     let faults = told("page-faults");
-    near("page faults", counter("page_faults"), faults, 30.0);
-    near(
-        "faults of both kinds",
-        sum("/minor_faults") + sum("/major_faults"),
-        faults,
-        30.0,
-    );
-    near(
-        "migrations",
-        counter("migrations"),
-        told("cpu-migrations"),
-        2.0,
-    );
+    let both = sum("/minor_faults") + sum("/major_faults");
+    let compared = [
+        ("CPU", cpu.as_f64().unwrap(), clock, 5e6),
+        ("task clock", counter("task_clock_ns"), clock, 5e6),
+        ("switches", counter("context_switches"), switches, 4.0),
+        ("switches of both kinds", own + forced, switches, 4.0),
+        ("page faults", counter("page_faults"), faults, 30.0),
+        ("faults of both kinds", both, faults, 30.0),
+        (
+            "migrations",
+            counter("migrations"),
+            told("cpu-migrations"),
+            2.0,
+        ),
+    ];
+    let differences = compared.into_iter();
+    differences
+        .filter_map(|(what, found, wanted, ticks)| difference(what, found, wanted, ticks))
+        .collect()
 }
 
 /// A server and one who reads from it, alone in a network that has nothing but a loopback. What the kernel counts of it
