@@ -31,7 +31,7 @@ pub fn speed() -> Result<f64, Failure> {
     let current = kept().filter(|it| it.is_of(&observe::fingerprint()));
     let speed = current.and_then(|it| it.values_per_s(u32::MAX));
     speed.ok_or_else(|| {
-        Failure::usage("how fast this host is was not measured by this build")
+        Failure::usage("the speed of this host was not measured with this build")
             .hint("uaperf calibrate")
     })
 }

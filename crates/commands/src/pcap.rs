@@ -144,7 +144,7 @@ pub fn finish() {
         );
         lost::add(
             Failure::new(what)
-                .hint("write it where there is more room, or less of it with --pcap-max"),
+                .hint("write it to a disk with more space, or limit it with --pcap-max"),
         );
     } else if full {
         tell!(

@@ -15,7 +15,7 @@ pub fn configuration() -> anyhow::Result<PathBuf> {
     configuration_from(|name| std::env::var_os(name))
         .map(|folder| folder.join("uaperf"))
         .ok_or_else(|| {
-            Failure::usage("cannot tell the user's configuration folder: HOME is not set")
+            Failure::usage("cannot find the user's configuration folder: HOME is not set")
                 .hint("name the folder yourself with --pki DIR or UAPERF_PKI=DIR")
                 .into()
         })
@@ -25,7 +25,7 @@ pub fn configuration() -> anyhow::Result<PathBuf> {
 pub fn state() -> anyhow::Result<PathBuf> {
     state_from(|name| std::env::var_os(name))
         .map(|folder| folder.join("uaperf"))
-        .ok_or_else(|| Failure::usage("cannot tell the user's folders: HOME is not set").into())
+        .ok_or_else(|| Failure::usage("cannot find the user's folders: HOME is not set").into())
 }
 
 /// The name of this machine, as it belongs into an application URI.

@@ -206,7 +206,7 @@ fn failure(file: &Path, error: ReadError) -> Failure {
             failure.hint("runs are kept in results/ unless --out names another file")
         }
         ReadError::Json { .. } => {
-            failure.hint("the file was changed or cut off; results are only ever written whole")
+            failure.hint("the file was changed or truncated; uaperf only writes complete results")
         }
         ReadError::NotARun(_) if is_index(file) => failure
             .hint("it is what a scenario has beside its results: name one of them, or the folder"),

@@ -353,7 +353,7 @@ fn a_load_whose_controller_was_killed_has_a_result_of_what_its_agents_kept() {
     let nobody = "0".repeat(32);
     let told = lab.said(&["fleet", "collect", &nobody]);
     assert!(
-        told.code == 2 && told.err.contains("nothing is known"),
+        told.code == 2 && told.err.contains("is known here"),
         "{}",
         told.err
     );

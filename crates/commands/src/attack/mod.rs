@@ -157,7 +157,7 @@ fn descriptors(args: &Args) -> Result<(), Failure> {
             "--open {}: this process may have {} files and sockets open (want {wanted})",
             args.open, may.soft
         ))
-        .hint("leave fewer open (--open N), or raise the limit (ulimit -Hn)")),
+        .hint("keep fewer open (--open N), or raise the limit (ulimit -Hn)")),
         // Where there is no saying, attacks that are not made say so.
         _ => Ok(()),
     }

@@ -167,7 +167,7 @@ impl Bench<'_> {
             return Err(Failure::new(format!("nothing can be measured: {why}")).into());
         }
         let server = server(phase).ok_or_else(|| {
-            Failure::new("which process the server is cannot be found out from here".to_owned())
+            Failure::new("the server's process cannot be found from here".to_owned())
                 .hint("run it on the server's machine, with --server-pid PID")
         })?;
         let unknown =

@@ -16,9 +16,7 @@ pub fn page(paths: &[PathBuf]) -> Option<Result<String, Failure>> {
             FoundTables::None => {
                 let shown = path.display();
                 let what = format!("{shown}: is no table of `uaperf cost`, as others are");
-                return Some(Err(
-                    Failure::usage(what).hint("draw it on a page of its own")
-                ));
+                return Some(Err(Failure::usage(what).hint("write it to a separate page")));
             }
             FoundTables::Tables(more) => tables.extend(more),
             FoundTables::Failed(failure) => return Some(Err(failure)),

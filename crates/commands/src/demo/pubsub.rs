@@ -152,8 +152,9 @@ fn prefix() -> String {
 /// A broker that was named, if somebody is there.
 fn reached(url: &BrokerUrl) -> Result<String, Failure> {
     let failed = |error: std::io::Error| {
-        Failure::new(format!("no broker at {url}: {error}"))
-            .hint("leave --broker away: the demo starts a mosquitto, if there is one (apt install mosquitto)")
+        Failure::new(format!("no broker at {url}: {error}")).hint(
+            "omit --broker: the demo starts a mosquitto, if there is one (apt install mosquitto)",
+        )
     };
     let mut last = std::io::ErrorKind::AddrNotAvailable.into();
     for at in (url.host(), url.port()).to_socket_addrs().map_err(failed)? {

@@ -53,9 +53,10 @@ pub fn run(args: &Args, json: bool) -> anyhow::Result<ExitCode> {
 fn failure(error: &LanError) -> Failure {
     let told = Failure::new(error.to_string());
     match error {
-        LanError::NoInterface(_) => told.hint("ip link shows those that there are"),
-        LanError::Nowhere => told
-            .hint("bring one up, or ask a server by its URL: uaperf discover opc.tcp://HOST:4840"),
+        LanError::NoInterface(_) => told.hint("ip link lists the interfaces"),
+        LanError::Nowhere => {
+            told.hint("start one, or ask a server by its URL: uaperf discover opc.tcp://HOST:4840")
+        }
         LanError::Silent { .. } => told.hint(
             "another program may keep UDP port 5353 for itself, or the interface has no address",
         ),

@@ -94,7 +94,7 @@ impl Own {
 
     /// A new one, in a file that nobody else reads; one that is there is not replaced.
     pub fn make(file: &Path) -> anyhow::Result<Self> {
-        let failed = || Failure::new("no key can be made: the system gives no random bytes");
+        let failed = || Failure::new("cannot make a key: the system has no random bytes");
         let made = Ed25519KeyPair::generate_pkcs8v1(&SystemRandom::new()).map_err(|_| failed())?;
         let text = pem::encode(&pem::Pem::new(TAG, made.as_ref()));
         if let Some(folder) = file.parent() {

@@ -66,7 +66,7 @@ impl Roles {
         {
             let why = gone.as_ref().map(ToString::to_string).unwrap_or_default();
             return Err(Failure::new(format!("{} {why}", place.name))
-                .hint("uaperf fleet check SPEC tells more of it")
+                .hint("uaperf fleet check SPEC says more about it")
                 .into());
         }
         Ok(Self {

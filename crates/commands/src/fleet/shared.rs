@@ -134,7 +134,7 @@ impl Fleet {
             let first = first.map(LostAgent::to_string).unwrap_or_default();
             return Err(
                 Failure::new(format!("no agent is there: {} {first}", fleet.name(0)))
-                    .hint("uaperf fleet check SPEC tells more of each")
+                    .hint("uaperf fleet check SPEC says more about each")
                     .into(),
             );
         }

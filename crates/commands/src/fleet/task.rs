@@ -224,7 +224,7 @@ impl AgentResults {
             return Err(Failure::new(format!(
                 "the results are of format {format}, of another build of uaperf (want {FORMAT}, as here)"
             ))
-            .hint("both sides want the same program; collect older results with the one that wrote them")
+            .hint("use the same version on both sides; collect older results with the version that wrote them")
             .into());
         }
         unpack(rest).context("the results are damaged")

@@ -131,7 +131,7 @@ impl Late {
     fn of(load: &str, control: &Control, global: &Global) -> anyhow::Result<Self> {
         let shelf = ResultFolder::of(load)?;
         let ledger = Ledger::of(&shelf)?.ok_or_else(|| {
-            Failure::usage(format!("nothing is known here of the load {load}"))
+            Failure::usage(format!("no load {load} is known here"))
                 .hint("collect on the machine that controlled it, as the same user")
         })?;
         let agents = ledger.agents.iter().enumerate();
@@ -174,8 +174,8 @@ impl Late {
         });
         let told: Vec<AgentResult> = told.collect();
         if told.iter().all(|it| it.results.is_none()) {
-            return Err(Failure::new("no agent has told what it did")
-                .hint("once more when their hosts can be reached: uaperf fleet check SPEC")
+            return Err(Failure::new("no agent has reported its results")
+                .hint("try again when their hosts can be reached: uaperf fleet check SPEC")
                 .into());
         }
         let late: Vec<String> = told
@@ -185,7 +185,7 @@ impl Late {
             .collect();
         let began = ledger.began.unwrap_or(ledger.started);
         let began = u64::try_from(began.unix_ns())
-            .map_err(|_| Failure::new(format!("{began} is no time at which a load began")))?;
+            .map_err(|_| Failure::new(format!("no load began at {began}")))?;
         let began = SystemTime::UNIX_EPOCH + std::time::Duration::from_nanos(began);
         let moment = (Instant::now(), began);
         let (outcome, shared) = add_up(&ledger.phase, ledger.targets.len(), moment, told);

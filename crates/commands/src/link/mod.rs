@@ -265,13 +265,11 @@ fn of_command(args: Args, spec: Spec) -> anyhow::Result<ExitCode> {
 #[cfg(not(target_os = "linux"))]
 fn of_command(args: Args, _: Spec) -> anyhow::Result<ExitCode> {
     let _ = (args.far, args.far_port, args.congestion);
-    Err(
-        Failure::usage("a link as a command's only network takes the network namespaces of Linux")
-            .hint(
-                "uaperf link PRESET|SPEC --to URL, a relay that clients connect to, works here too",
-            )
-            .into(),
+    Err(Failure::usage(
+        "a link as the only network of a command needs the network namespaces of Linux",
     )
+    .hint("uaperf link PRESET|SPEC --to URL, a relay that clients connect to, works here too")
+    .into())
 }
 
 /// How things stand.

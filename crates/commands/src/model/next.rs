@@ -142,7 +142,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             loads.len()
         );
         return Err(Failure::new(what)
-            .hint("smaller --try-sessions and --try-points, or a larger --cpu-limit")
+            .hint("use smaller --try-sessions and --try-points, or a larger --cpu-limit")
             .into());
     }
     let chosen: Vec<&Load> = advice.steps.iter().map(|it| &loads[it.candidate]).collect();

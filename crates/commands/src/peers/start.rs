@@ -99,7 +99,7 @@ fn in_the_background(
 ) -> anyhow::Result<ExitCode> {
     if !platform::System::IS_LINUX {
         return Err(Failure::usage("--background works on Linux only")
-            .hint("leave it away and keep this terminal open")
+            .hint("omit it and keep this terminal open")
             .into());
     }
     let running = ::peers::background::start(stack, options).map_err(explained)?;

@@ -176,7 +176,7 @@ fn chosen(all: Vec<Sent>, args: &Args) -> Result<Sent, Failure> {
         ))),
         _ => Err(
             Failure::usage(format!("{file}: several publishers: {}", ids.join(", ")))
-                .hint("--publisher ID says which"),
+                .hint("choose one with --publisher ID"),
         ),
     }
 }

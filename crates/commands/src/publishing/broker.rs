@@ -295,7 +295,7 @@ pub fn failed(at: &impl fmt::Display, error: &BrokerError) -> Failure {
                 failure.hint(advice::rejection(it))
             }
             LinkError::Tunnel(TunnelError::Tls(TlsError::Rustls(_))) => {
-                failure.hint("is that its port for TLS? mqtt:// goes to another one")
+                failure.hint("is this the port for TLS? mqtt:// uses another port")
             }
             _ => failure.hint("does a broker with TLS run there?"),
         },

@@ -219,7 +219,7 @@ pub fn failed(error: &KeyServiceError, access: &Access, group: &str) -> Failure 
                 failure.hint("does the server have a SecurityGroup with this id?")
             }
             StatusCode::BadUserAccessDenied => {
-                failure.hint("log in as one who may have the keys of this group")
+                failure.hint("log in as a user who may have the keys of this group")
             }
             StatusCode::BadNodeIdUnknown
             | StatusCode::BadMethodInvalid

@@ -137,7 +137,7 @@ fn save(file: &Path, text: &str) -> Result<(), Failure> {
         let failure = Failure::new(format!("cannot write {}: {error}", file.display()));
         match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                failure.hint("name another file: keys are never written over")
+                failure.hint("name another file: existing keys are never overwritten")
             }
             _ => failure,
         }

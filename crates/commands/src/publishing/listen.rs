@@ -234,7 +234,7 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
                 ..heard
             }
         }
-        (None, None) => return Err(Failure::usage("want a URL, or --pcap FILE").into()),
+        (None, None) => return Err(Failure::usage("give a URL, or --pcap FILE").into()),
     };
     let verdict = verdict(&heard, args.datagrams);
     super::conclude(

@@ -120,7 +120,7 @@ impl Publisher {
         let first = said.lines().next().unwrap_or_default();
         let why = first.strip_prefix("error: ").unwrap_or(first);
         match why.is_empty() {
-            true => Failure::new("the publisher ended before its time"),
+            true => Failure::new("the publisher ended too early"),
             false => Failure::new(format!("the publisher: {why}")),
         }
     }

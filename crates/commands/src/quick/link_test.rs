@@ -43,8 +43,8 @@ pub fn of(
     match targets {
         [one] => Ok(measure(&one.access, server, control)?),
         _ => Err(
-            Failure::usage("--link-test: the way to one server is tested, not to several")
-                .hint("uaperf bench link URL tests that to each")
+            Failure::usage("--link-test works with one server, not with several")
+                .hint("test each with uaperf bench link URL")
                 .into(),
         ),
     }

@@ -57,7 +57,7 @@ where
         }
     }
     if came.len() < count {
-        return Err(Failure::new("a thread ended before its time").into());
+        return Err(Failure::new("a thread ended too early").into());
     }
     came.sort_by_key(|(n, _)| *n);
     Ok(came.into_iter().map(|(_, it)| it).collect())

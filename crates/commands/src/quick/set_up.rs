@@ -112,11 +112,9 @@ impl Measurement<'_> {
     ) -> anyhow::Result<Option<LinkTest>> {
         match (self.common.output.link_test, by_fleet) {
             (false, _) => Ok(None),
-            (true, true) => Err(
-                Failure::usage("--link-test: the hosts of a fleet test no link")
-                    .hint("run `uaperf bench link URL` on each of them")
-                    .into(),
-            ),
+            (true, true) => Err(Failure::usage("--link-test does not work with --fleet")
+                .hint("run `uaperf bench link URL` on each of them")
+                .into()),
             (true, false) => {
                 let server = servers::found(looked);
                 link_test::of(looked, server.as_ref(), self.control).map(Some)

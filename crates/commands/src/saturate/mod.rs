@@ -136,7 +136,7 @@ pub fn run(args: Args, global: &Global, again: SearchParser) -> anyhow::Result<E
             Err(Failure::usage(what).hint(hint).into())
         }
         (None, None) => Err(
-            Failure::usage("want a command, such as read, or --resume DIR")
+            Failure::usage("give a command, such as read, or --resume DIR")
                 .hint("uaperf saturate --help")
                 .into(),
         ),

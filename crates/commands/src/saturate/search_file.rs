@@ -99,7 +99,7 @@ impl SearchFile {
             let folder = folder.display();
             return Err(
                 Failure::usage(format!("--out {folder}: there is a search already"))
-                    .hint(format!("go on with it: uaperf saturate --resume {folder}"))
+                    .hint(format!("continue it: uaperf saturate --resume {folder}"))
                     .into(),
             );
         }
@@ -137,7 +137,7 @@ impl SearchFile {
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let wrong = |what: String| Failure::usage(format!("--resume {}: {what}", folder.display()));
         let text = std::fs::read(folder.join(NAME)).map_err(|error| {
-            wrong(format!("{NAME}: {error}")).hint("want a folder that uaperf saturate has made")
+            wrong(format!("{NAME}: {error}")).hint("give a folder that uaperf saturate has made")
         })?;
         let kept: serde_json::Value = serde_json::from_slice(&text)
             .map_err(|error| wrong(format!("{NAME} is no search: {error}")))?;

@@ -77,7 +77,7 @@ impl Bench<'_> {
                         .map(|step| scope.spawn(move || measure(step)))
                         .collect();
                     let ended = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
-                    let gone = || Err(Failure::new("a thread ended before its time").into());
+                    let gone = || Err(Failure::new("a thread ended too early").into());
                     ended.map(|it| it.unwrap_or_else(|_| gone())).collect()
                 }),
             };

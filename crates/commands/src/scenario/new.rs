@@ -122,7 +122,7 @@ pub fn run(args: Args, _: &Global) -> anyhow::Result<ExitCode> {
         (Some(First::File(file)), None) => (Kind::default(), Some(file)),
         (Some(First::File(first)), Some(_)) => {
             let what = first.display();
-            return Err(Failure::usage(format!("{what} is no kind of scenario"))
+            return Err(Failure::usage(format!("there is no scenario kind {what}"))
                 .hint("uaperf new --help lists them")
                 .into());
         }

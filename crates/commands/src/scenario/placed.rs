@@ -95,7 +95,7 @@ pub fn started(on: &str, typed: &[String], start: &Start) -> anyhow::Result<Serv
     let command = carrier::program(&way, &words)?;
     Serving::of(command, &typed, start.servers()).map_err(|error| {
         Failure::new(format!("{error} on {on}"))
-            .hint("uaperf fleet check SPEC tells whether that host can be reached")
+            .hint("uaperf fleet check SPEC says whether that host can be reached")
             .into()
     })
 }

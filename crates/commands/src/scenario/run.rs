@@ -234,7 +234,7 @@ pub fn carry_out(args: Args, control: Option<&Control>, global: &Global) -> anyh
     let mut steps = steps.flat_map(|group| &group.steps);
     let is_shared = steps.any(|step| !step.agents().is_empty());
     if args.orphan.is_some() && !is_shared {
-        return Err(Failure::usage("--orphan: no agents share a phase")
+        return Err(Failure::usage("--orphan needs agents (--fleet)")
             .hint("name them with --fleet, or in the scenario's table [fleet]")
             .into());
     }
@@ -312,7 +312,7 @@ fn from_here(spec: &str) -> String {
 
 fn unreadable(error: record::run::ReadError) -> anyhow::Error {
     Failure::usage(error.to_string())
-        .hint("--resume wants a folder that uaperf run has made")
+        .hint("--resume needs a folder that uaperf run has made")
         .into()
 }
 
@@ -339,7 +339,7 @@ fn resumed(folder: &Path, file: Option<&Path>) -> anyhow::Result<Sweep> {
             folder.display()
         );
         return Err(Failure::usage(told)
-            .hint("leave the file away to go on with that one, or --resume to begin anew")
+            .hint("omit the file to continue that one, or omit --resume to start again")
             .into());
     }
     index.scenario.file = from_anywhere(file);

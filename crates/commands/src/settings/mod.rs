@@ -284,7 +284,7 @@ fn resolve<'a>(
             && (rest.iter().any(|it| it.values != first.values) || of_targets.len() < targets.len())
         {
             let what = format!("--{long} is not the same of all these targets in the settings");
-            return Err(Failure::usage(what).hint("one command for each of them"));
+            return Err(Failure::usage(what).hint("use one command for each of them"));
         }
         let given = variable(arg, long)
             .or_else(|| of_targets.first().map(|it| (*it).clone()))

@@ -205,7 +205,7 @@ impl Prices {
     fn of_tls(&self) -> anyhow::Result<(f64, f64)> {
         match self {
             Self::Nothing => Ok((0.0, 0.0)),
-            Self::Cavalieri => Err(Failure::usage("cavalieri2010 knows nothing of TLS")
+            Self::Cavalieri => Err(Failure::usage("cavalieri2010 has no costs of TLS")
                 .hint("--costs none, or a file of uaperf calibrate")
                 .into()),
             Self::Calibrated(it, _) => {
@@ -213,7 +213,7 @@ impl Prices {
                 let policy = it.policies.iter().find(|it| it.policy == policy);
                 let key = policy.map(|it| (it.key.sign_ns.median, it.key.verify_ns.median));
                 key.ok_or_else(|| {
-                    Failure::new(format!("{}: nothing says what TLS costs", self.name()))
+                    Failure::new(format!("{}: it has no costs of TLS", self.name()))
                         .hint("uaperf calibrate")
                         .into()
                 })

@@ -137,7 +137,7 @@ pub enum CalibrateError {
     #[error("the server could not be loaded: {0}")]
     Server(String),
     /// A thread ended before its time.
-    #[error("a thread ended before its time")]
+    #[error("a thread ended too early")]
     Thread,
 }
 

@@ -168,9 +168,7 @@ impl Args {
     ) -> anyhow::Result<Option<Counting<'_>>> {
         if self.meter.is_none() && !self.energy {
             return match self.idle {
-                Some(_) => {
-                    Err(Failure::usage("--idle: want --meter FILE or --energy with it").into())
-                }
+                Some(_) => Err(Failure::usage("--idle needs --meter FILE or --energy").into()),
                 None => Ok(None),
             };
         }
