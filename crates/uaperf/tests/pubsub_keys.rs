@@ -218,7 +218,7 @@ fn only_who_may_gets_keys_or_sets_them() {
         let about = std::fs::metadata(folder.path().join("new.keys")).unwrap();
         assert_eq!(about.permissions().mode() & 0o777, 0o600);
     }
-    refused(make(), "keys are never written over");
+    refused(make(), "keys are never overwritten");
 
     let push = ["--keys", "new.keys", "--lifetime", "10s", "--to-next", "9s"];
     let said = keys("push", &[&as_user("alice")[..], &push].concat());
