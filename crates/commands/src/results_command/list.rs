@@ -106,5 +106,12 @@ fn write_screen(out: &mut String, all: &Vec<ListedResult>) -> std::fmt::Result {
         let about: Vec<String> = it.targets.iter().take(2).cloned().chain(tags).collect();
         writeln!(out, "{:21}{}", "", about.join("  "))?;
     }
-    writeln!(out, "\n{} of rate and p99 of their first phase", all.len())
+    let results = match all.len() {
+        1 => "1 result".to_owned(),
+        n => format!("{n} results"),
+    };
+    writeln!(
+        out,
+        "\n{results}; rate and p99 are those of the first phase"
+    )
 }
