@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::global::Global;
-use crate::screen;
+use crate::screen::{self, counted};
 
 /// Check plant files, make one from a server, show the profiles as files to start from
 #[derive(Debug, clap::Args)]
@@ -73,10 +73,10 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
             }
             let mut parts = vec![
                 counted(plant.variables(), "variable"),
-                counted(methods.sum::<usize>() as u64, "method"),
-                counted(plant.namespaces.len() as u64, "namespace"),
-                counted(plant.users.len() as u64, "user"),
-                counted(plant.faults.len() as u64, "fault"),
+                counted(methods.sum::<usize>(), "method"),
+                counted(plant.namespaces.len(), "namespace"),
+                counted(plant.users.len(), "user"),
+                counted(plant.faults.len(), "fault"),
             ];
             if sources > 0 {
                 let sources = counted(sources, "source");
@@ -119,13 +119,6 @@ pub fn run(args: Args, global: &Global) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn counted(n: u64, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
 
 /// As many as a password that is worth something deserves; a session then costs some 100 ms.

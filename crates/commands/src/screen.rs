@@ -69,6 +69,13 @@ pub fn plain(text: &str) -> String {
     text.chars().map(one).collect()
 }
 
+/// So many of something: `1 device`, `2 devices`.
+pub fn counted(n: impl fmt::Display, what: &str) -> String {
+    let n = n.to_string();
+    let ending = if n == "1" { "" } else { "s" };
+    format!("{n} {what}{ending}")
+}
+
 /// Standard output.
 pub fn out() -> Out {
     Out::Output

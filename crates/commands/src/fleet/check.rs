@@ -84,7 +84,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         every: Duration::from_millis(100),
         ..Settings::default()
     };
-    let crew = AgentPool::start(&places, global.pki()?, settings)?;
+    let pool = AgentPool::start(&places, global.pki()?, settings)?;
     let mut wrong: Vec<Option<String>> = vec![None; places.len()];
     let note = |wrong: &mut Vec<Option<String>>, agent: usize, why: String| {
         if let Some(place) = wrong.get_mut(agent) {
@@ -99,7 +99,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         if left.is_some_and(|left| left.is_zero()) {
             break;
         }
-        match crew.next(left.unwrap_or(Duration::from_secs(60))) {
+        match pool.next(left.unwrap_or(Duration::from_secs(60))) {
             Some(Some(Event::Mismatched { agent, version })) => {
                 let why = format!("it has version {version} (want {VERSION}, as here)");
                 note(&mut wrong, agent, why);
@@ -111,7 +111,7 @@ pub fn run(args: &Args, global: &Global) -> anyhow::Result<ExitCode> {
         }
     }
     let now = super::pipe::stamp().mono_ns;
-    let standings = crew.standings();
+    let standings = pool.standings();
     let agents: Vec<Agent> = places
         .into_iter()
         .zip(standings)

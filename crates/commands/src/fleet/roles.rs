@@ -103,7 +103,7 @@ impl Roles {
             let task = pack(&Task::Role(Box::new(role)))?;
             shares.push((agent, self.fleet.signed(agent, Vec::new(), task)?));
         }
-        self.fleet.crew.share(shares);
+        self.fleet.pool.share(shares);
         while self.start_ns.is_none() {
             if control.is_over() {
                 return Err(Failure::interrupted().into());
@@ -133,7 +133,7 @@ impl Roles {
         if !matches!(way, Way::Nats { .. }) {
             return way.host().map(str::to_owned);
         }
-        let hello = self.fleet.crew.standings().into_iter().nth(agent)?.hello;
+        let hello = self.fleet.pool.standings().into_iter().nth(agent)?.hello;
         hello.map(|it| it.host)
     }
 
@@ -151,7 +151,7 @@ impl Roles {
 
     /// What happened next within so long.
     pub fn next(&mut self, within: Duration) -> RoleEvent {
-        match self.fleet.crew.next(within) {
+        match self.fleet.pool.next(within) {
             None | Some(Some(Event::Over)) => RoleEvent::Over,
             Some(Some(Event::Start { at_ns })) => {
                 self.start_ns = Some(at_ns);
@@ -181,24 +181,24 @@ impl Roles {
     pub fn say(&self, agent: usize, hint: &Hint) {
         // It is short.
         if let Ok(bytes) = pack(hint) {
-            self.fleet.crew.word(agent, bytes);
+            self.fleet.pool.word(agent, bytes);
         }
     }
 
     /// No more of it.
     pub fn stop(&self) {
-        self.fleet.crew.stop();
+        self.fleet.pool.stop();
     }
 
     /// By how much the wall clock of an agent is ahead of ours, at a moment; none if one of both was set meanwhile.
     pub fn ahead(&self, agent: usize, at_ns: u64) -> Option<Band> {
-        let standings = self.fleet.crew.standings();
+        let standings = self.fleet.pool.standings();
         standings.get(agent)?.bands.utc(at_ns)
     }
 
     /// All of them, as results say it; their results are kept now.
     pub fn end(self) -> Vec<Host> {
-        let standings = self.fleet.crew.standings();
+        let standings = self.fleet.pool.standings();
         let each = self.fleet.places.iter().zip(&standings);
         let each = each.zip(&self.fleet.gone).zip(&self.does);
         let hosts = each.map(|(((place, standing), gone), (does, many))| Host {
@@ -208,7 +208,7 @@ impl Roles {
         });
         let hosts = hosts.collect();
         for agent in 0..self.fleet.places.len() {
-            self.fleet.crew.taken(agent);
+            self.fleet.pool.taken(agent);
         }
         hosts
     }

@@ -45,7 +45,7 @@ pub struct Wanted {
 /// The agents of a run.
 #[derive(Debug)]
 pub struct Fleet {
-    pub(super) crew: AgentPool,
+    pub(super) pool: AgentPool,
     pub(super) places: Vec<Place>,
     /// Why an agent gives nothing.
     pub(super) gone: Vec<Option<LostAgent>>,
@@ -99,9 +99,9 @@ impl Fleet {
         control: &Control,
         global: &Global,
     ) -> anyhow::Result<Self> {
-        let crew = AgentPool::start(&places, global.pki()?, settings)?;
+        let pool = AgentPool::start(&places, global.pki()?, settings)?;
         let mut fleet = Self {
-            crew,
+            pool,
             gone: vec![None; places.len()],
             places,
         };
@@ -110,7 +110,7 @@ impl Fleet {
             if control.is_over() {
                 return Err(Failure::interrupted().into());
             }
-            match fleet.crew.next(LOOK_UP) {
+            match fleet.pool.next(LOOK_UP) {
                 Some(None) => {}
                 Some(Some(Event::Mismatched { agent, version })) => {
                     mismatched.push(format!("{} has {version}", fleet.name(agent)));
@@ -158,7 +158,7 @@ impl Fleet {
 
     /// All agents with what they are to do, for a ledger.
     fn agents(&self, hands: &[Vec<Seat>]) -> Vec<ledger::Agent> {
-        let standings = self.crew.standings();
+        let standings = self.pool.standings();
         let each = self.places.iter().zip(&standings).zip(hands);
         let agent = |((place, standing), seats): ((&Place, &Standing), &Vec<Seat>)| ledger::Agent {
             spec: place.spec(),
@@ -172,7 +172,7 @@ impl Fleet {
 
     /// How much of the load each agent gets; nothing where it is lost.
     pub(super) fn weights(&self) -> Vec<u32> {
-        let standings = self.crew.standings();
+        let standings = self.pool.standings();
         let cores = standings.iter().map(|it| it.hello.as_ref()?.cores.into());
         let cores = cores.map(|it: Option<u32>| it.unwrap_or(1));
         let agents = self.places.iter().zip(&self.gone).zip(cores);
@@ -237,15 +237,15 @@ impl Fleet {
         }
         let kept = ledger.keep().map_err(|error| warn(&error)).ok();
         let kept = kept.map(|folder| (ledger, folder));
-        self.crew.share(shares);
+        self.pool.share(shares);
         let mut results: Vec<Option<AgentResults>> = hands.iter().map(|_| None).collect();
         let mut start = None;
         let mut stopped = false;
         loop {
             if control.is_over() && !std::mem::replace(&mut stopped, true) {
-                self.crew.stop();
+                self.pool.stop();
             }
-            match self.crew.next(LOOK_UP) {
+            match self.pool.next(LOOK_UP) {
                 None | Some(Some(Event::Over)) => break,
                 Some(None) => {}
                 Some(Some(Event::Start { at_ns })) => start = Some(at_ns),
@@ -262,7 +262,7 @@ impl Fleet {
                     let told = match AgentResults::of_bytes(&bytes) {
                         Ok(told) => told,
                         Err(error) => {
-                            self.crew.leave(agent);
+                            self.pool.leave(agent);
                             self.lose(agent, Stage::Booking, &format!("{error:#}"));
                             continue;
                         }
@@ -271,10 +271,10 @@ impl Fleet {
                         folder.put(&ledger.own(agent).taken(), &bytes)
                     });
                     match put {
-                        Ok(()) => self.crew.taken(agent),
+                        Ok(()) => self.pool.taken(agent),
                         Err(error) => {
                             warn(&error.into());
-                            self.crew.leave(agent);
+                            self.pool.leave(agent);
                         }
                     }
                     if let Some(place) = results.get_mut(agent) {
@@ -323,7 +323,7 @@ impl Fleet {
         seats: Vec<Seat>,
         task: Vec<u8>,
     ) -> anyhow::Result<Share> {
-        self.crew.signed(agent, seats, task)
+        self.pool.signed(agent, seats, task)
     }
 
     /// Asks agents of a load for the results that they have kept; whoever takes them keeps them before the agents need to
@@ -347,18 +347,18 @@ impl Fleet {
             let task = pack(&Task::Late(ledger.own(*n)))?;
             shares.push((agent, fleet.signed(agent, Vec::new(), task)?));
         }
-        fleet.crew.share(shares);
+        fleet.pool.share(shares);
         let mut none = Vec::new();
         let who = |agent: usize| wanted.get(agent).copied().unwrap_or(agent);
         loop {
             if control.is_over() {
                 return Err(Failure::interrupted().into());
             }
-            match fleet.crew.next(LOOK_UP) {
+            match fleet.pool.next(LOOK_UP) {
                 None | Some(Some(Event::Over)) => break,
                 Some(Some(Event::Results { agent, bytes })) => {
                     keep(who(agent), &bytes)?;
-                    fleet.crew.taken(agent);
+                    fleet.pool.taken(agent);
                 }
                 Some(Some(Event::Failed { agent, why })) => none.push((who(agent), why)),
                 Some(Some(Event::Lost { agent, why, stage })) => fleet.lose(agent, stage, &why),
@@ -376,7 +376,7 @@ impl Fleet {
         (start, targets): (Option<u64>, usize),
         mut kept: Option<(Ledger, ResultFolder)>,
     ) -> (Outcome, Shared) {
-        let standings = self.crew.standings();
+        let standings = self.pool.standings();
         let origin = start.map_or_else(Instant::now, instant);
         let began = SystemTime::now().checked_sub(origin.elapsed());
         let began = began.unwrap_or_else(SystemTime::now);

@@ -11,7 +11,7 @@ use wire::url::Url;
 use super::file::{Group, Landscape};
 use super::ledger::Happened;
 use super::schedule::Event;
-use crate::screen::{self, tell};
+use crate::screen::{self, counted, tell};
 
 /// What is in a file, for who checks it.
 pub fn contents(landscape: &Landscape) -> String {
@@ -19,8 +19,8 @@ pub fn contents(landscape: &Landscape) -> String {
     let mut text = format!(
         "{}: {}, {}\n",
         landscape.name,
-        several(devices, "device"),
-        several(landscape.events.len(), "event")
+        counted(devices, "device"),
+        counted(landscape.events.len(), "event")
     );
     for group in &landscape.groups {
         let variables = group.plant.variables();
@@ -29,7 +29,7 @@ pub fn contents(landscape: &Landscape) -> String {
             text,
             "  {:<16} {} of {} with {variables} variables, {}{}",
             group.name,
-            several(group.devices.len(), "device"),
+            counted(group.devices.len(), "device"),
             group.plant.name,
             ports(group),
             (group.on.as_ref()).map_or_else(String::new, |on| format!(", on {on}"))
@@ -42,19 +42,11 @@ pub fn contents(landscape: &Landscape) -> String {
             duration::show(event.at),
             event.pattern,
             event.action,
-            several(event.devices.len(), "device"),
+            counted(event.devices.len(), "device"),
             event.fault
         );
     }
     text
-}
-
-/// So many of something.
-pub fn several(n: usize, what: &str) -> String {
-    match n {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
 }
 
 fn ports(group: &Group) -> String {
@@ -88,12 +80,12 @@ pub fn begun(landscape: &Landscape, it: &Begun) -> String {
     });
     let agents = match it.agents {
         0 => String::new(),
-        n => format!(" on {}", several(n, "agent")),
+        n => format!(" on {}", counted(n, "agent")),
     };
     format!(
         "{}: {}{agents} began in {}, of which {} for certificates{memory}; Ctrl-C ends",
         landscape.name,
-        several(it.devices, "device"),
+        counted(it.devices, "device"),
         duration::show(it.took),
         duration::show(it.certificates),
     )
@@ -142,7 +134,7 @@ pub fn event(event: &Event, happened: &Happened) -> String {
     format!(
         "{at}: {} {what}: {}",
         event.pattern,
-        several(count, "device")
+        counted(count, "device")
     )
 }
 

@@ -183,7 +183,7 @@ pub fn serve(
         devices,
         ..Agent::default()
     });
-    let mut crew = DeviceAgents {
+    let mut serving = DeviceAgents {
         landscape,
         roles,
         hands,
@@ -191,17 +191,20 @@ pub fn serve(
         shown: 0,
         quiet,
     };
-    crew.rise(&control)?;
+    serving.rise(&control)?;
     if !quiet {
-        tell!("{}", live::begun(landscape, &crew.begun(began.elapsed())));
+        tell!(
+            "{}",
+            live::begun(landscape, &serving.begun(began.elapsed()))
+        );
     }
     let mut out = screen::out();
-    for line in live::ready(landscape, &crew.urls()) {
+    for line in live::ready(landscape, &serving.urls()) {
         use std::io::Write as _;
         writeln!(out, "READY {}", plain(&line))?;
     }
-    crew.pass_time(&control, args.duration);
-    Ok(crew.end())
+    serving.pass_time(&control, args.duration);
+    Ok(serving.end())
 }
 
 /// Agents that serve devices.

@@ -35,9 +35,9 @@ pub fn open(
         .first()
         .map_or_else(|| spec.to_string(), |it| it.name.clone());
     // Certificates are those of its host.
-    let crew = AgentPool::start(&places, PathBuf::new(), Settings::default());
+    let pool = AgentPool::start(&places, PathBuf::new(), Settings::default());
     let mut line = Line {
-        crew: crew.map_err(|error| error.to_string())?,
+        pool: pool.map_err(|error| error.to_string())?,
         looks: Looks::new(handle, every),
     };
     let hello = line.open(what)?;
@@ -50,14 +50,14 @@ pub fn open(
 }
 
 struct Line {
-    crew: AgentPool,
+    pool: AgentPool,
     looks: Looks,
 }
 
 impl Line {
     /// What it tells next, within so long.
     fn next(&mut self, within: Duration) -> Result<Option<FromWatch>, String> {
-        match self.crew.next(within) {
+        match self.pool.next(within) {
             None | Some(Some(Event::Over)) => Err("nothing more comes".to_owned()),
             Some(Some(Event::Mismatched { version, .. })) => Err(format!(
                 "uaperf there is version {version}, here {VERSION}: install the same one there"
@@ -76,8 +76,8 @@ impl Line {
     /// Waits for its clock, has it look, and takes the first look.
     fn open(&mut self, what: &str) -> Result<Hello, String> {
         let until = Instant::now() + CONNECTING;
-        let known = |crew: &AgentPool| {
-            let standings = crew.standings();
+        let known = |pool: &AgentPool| {
+            let standings = pool.standings();
             let exchanges = standings.first().map(|it| it.bands.exchanges());
             exchanges.is_some_and(|it| it >= Settings::default().exchanges)
         };
@@ -96,22 +96,22 @@ impl Line {
                 }
                 None => {}
             }
-            if !asked && known(&self.crew) {
+            if !asked && known(&self.pool) {
                 asked = true;
                 let role = Role::Watch(Watches {
                     what: what.to_owned(),
                     every_ns: nanos(self.looks.every),
                 });
                 let task = pack(&Task::Role(Box::new(role))).map_err(|error| error.to_string())?;
-                let share = self.crew.signed(0, Vec::new(), task);
+                let share = self.pool.signed(0, Vec::new(), task);
                 let share = share.map_err(|error| format!("{error:#}"))?;
-                self.crew.share(vec![(0, share)]);
+                self.pool.share(vec![(0, share)]);
             }
         }
     }
 
     fn take(&mut self, look: FromWatch) {
-        let standings = self.crew.standings();
+        let standings = self.pool.standings();
         let bands = standings.into_iter().next().map(|it| it.bands);
         // Before anything is known of its clock there are none.
         self.looks.take(look, &bands.unwrap_or_default(), stamp());
@@ -130,9 +130,9 @@ impl Line {
             self.looks.miss();
             if self.looks.is_stopped() && over.is_none() {
                 over = Some(Instant::now());
-                self.crew.stop();
+                self.pool.stop();
             }
         }
-        self.crew.taken(0);
+        self.pool.taken(0);
     }
 }

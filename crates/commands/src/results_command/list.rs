@@ -12,7 +12,8 @@ use record::Run;
 use serde::Serialize;
 
 use super::wanted::Wanted;
-use crate::{screen, written};
+use crate::screen::{self, counted};
+use crate::written;
 
 /// List results: when, what, of whom, how it went
 #[derive(Debug, clap::Args)]
@@ -106,10 +107,7 @@ fn write_screen(out: &mut String, all: &Vec<ListedResult>) -> std::fmt::Result {
         let about: Vec<String> = it.targets.iter().take(2).cloned().chain(tags).collect();
         writeln!(out, "{:21}{}", "", about.join("  "))?;
     }
-    let results = match all.len() {
-        1 => "1 result".to_owned(),
-        n => format!("{n} results"),
-    };
+    let results = counted(all.len(), "result");
     writeln!(
         out,
         "\n{results}; rate and p99 are those of the first phase"

@@ -10,12 +10,12 @@ use crate::page::{counted, grouped};
 use crate::points::Named;
 use crate::several::short;
 
+/// Of phases that ask for something: the rate of others is no small one.
+const REQUESTS: Metric = Metric::Figure(Measure::Response, Stat::Rate);
+
 /// What is looked for first, and how its largest value is called.
 const FIRST: [(Metric, &str); 4] = [
-    (
-        Metric::Figure(Measure::Response, Stat::Rate),
-        "requests, most",
-    ),
+    (REQUESTS, "requests, most"),
     (
         Metric::Figure(Measure::Response, Stat::P99),
         "p99 response, highest",
@@ -37,7 +37,7 @@ pub(super) fn figures(runs: &[Named]) -> Vec<Large<&'static str>> {
     for (metric, what) in FIRST {
         let values = phases
             .iter()
-            .filter(|(_, phase)| phase.total.planned > 0 || !of_requests(metric))
+            .filter(|(_, phase)| metric != REQUESTS || phase.total.planned > 0)
             .filter_map(|(named, phase)| Some((metric.of(phase)?, *named)))
             .filter(|(value, _)| value.is_finite());
         let mut values: Vec<(f64, &Named)> = values.collect();
@@ -59,9 +59,4 @@ pub(super) fn figures(runs: &[Named]) -> Vec<Large<&'static str>> {
         all.push((grouped(errors), "errors", Some(format!("over {of}"))));
     }
     all
-}
-
-/// Whether a phase without requests has nothing to say of it.
-fn of_requests(metric: Metric) -> bool {
-    metric == Metric::Figure(Measure::Response, Stat::Rate)
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::files::root;
+use crate::files::{root, tracked};
 
 /// A step of the page: the file that it begins with, and what it says.
 struct Step {
@@ -98,6 +98,27 @@ fn every_step_of_the_ways_through_the_code_is_there() {
     assert_eq!(steps.len(), 24, "two ways of twelve steps at most");
     let missing: Vec<String> = steps.iter().flat_map(|it| missing(it, &root())).collect();
     assert_eq!(missing, [""; 0]);
+}
+
+/// Files that a page names without a way that leads to them.
+fn named_files(page: &str) -> Vec<String> {
+    let code = page.split('`').skip(1).step_by(2);
+    code.filter(|it| it.ends_with(".rs") && !it.contains(char::is_whitespace))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_files_that_the_architecture_names_are_there() {
+    let all = tracked();
+    let is_there = |name: &String| {
+        all.iter().any(|it| it.ends_with(name)) || find(name, &[], &root()).is_some()
+    };
+    let page = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let files = named_files(&page);
+    assert!(files.len() > 20, "{files:?}");
+    let gone: Vec<String> = files.into_iter().filter(|it| !is_there(it)).collect();
+    assert_eq!(gone, [""; 0]);
 }
 
 #[test]

@@ -253,8 +253,8 @@ impl Host for Pretended {
         Ok(!self.mail.is_empty())
     }
 
-    fn submit(&mut self, errand: SlowTask) {
-        match errand {
+    fn submit(&mut self, task: SlowTask) {
+        match task {
             SlowTask::Job(seat, job) => self.mail.push(Mail::Job(seat, job.run())),
             SlowTask::Reopen(seat, _) => self.reopen.push(seat),
         }

@@ -29,7 +29,7 @@ struct OnTheWay {
 struct Pair {
     bench: Bench,
     faults: Faults,
-    astray: Vec<OnTheWay>,
+    on_the_way: Vec<OnTheWay>,
     notification_ledger: NotificationLedger,
     ledger: Ledger,
     /// Messages that the client misses, and how many came since.
@@ -71,7 +71,7 @@ impl Pair {
         let mut pair = Self {
             bench,
             faults: Faults::default(),
-            astray: Vec::new(),
+            on_the_way: Vec::new(),
             notification_ledger,
             ledger: Ledger::new(),
             missing: VecDeque::new(),
@@ -220,17 +220,17 @@ impl Pair {
             let behind = if copy == 0 { fate.behind } else { 0 };
             if behind > 0 {
                 let bytes = bytes.clone();
-                self.astray.push(OnTheWay { behind, bytes });
+                self.on_the_way.push(OnTheWay { behind, bytes });
                 continue;
             }
             self.receive(&bytes);
-            for astray in &mut self.astray {
-                astray.behind -= 1;
+            for on_the_way in &mut self.on_the_way {
+                on_the_way.behind -= 1;
             }
-            let due = |astray: &mut OnTheWay| astray.behind == 0;
-            let due: Vec<OnTheWay> = self.astray.extract_if(.., due).collect();
-            for astray in due {
-                self.receive(&astray.bytes);
+            let due = |on_the_way: &mut OnTheWay| on_the_way.behind == 0;
+            let due: Vec<OnTheWay> = self.on_the_way.extract_if(.., due).collect();
+            for on_the_way in due {
+                self.receive(&on_the_way.bytes);
             }
         }
     }
@@ -312,8 +312,8 @@ impl Pair {
     /// Faults end, and everything that can still come does.
     fn quiet(&mut self) {
         self.faults.clear(None);
-        for astray in std::mem::take(&mut self.astray) {
-            self.receive(&astray.bytes);
+        for on_the_way in std::mem::take(&mut self.on_the_way) {
+            self.receive(&on_the_way.bytes);
         }
         // Slow items have something new within a second.
         for _ in 0..15 {
